@@ -1,0 +1,220 @@
+"""What a finished load amounts to: a measurement, or a failure that says why.
+
+pgbench's report, its log and what was asked must agree; where they do not, there is no number.
+Pure: it reads what the load left behind and executes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groundspeed.record import (
+    Caution,
+    Failed,
+    LagSummary,
+    LatencySummary,
+    Measured,
+)
+from groundspeed.stats import histogram
+from groundspeed.tools import pgbench
+
+if TYPE_CHECKING:
+    from groundspeed.plan import Trial, WorkloadPlan
+    from groundspeed.ports import LoadResult
+    from groundspeed.record import LogTotals, Outcome
+    from groundspeed.tools.pgbench import Report
+
+# How far the number of sampled lines may be from what the sampling rate leads to expect, in
+# standard deviations of a binomial count: once in 500 million trials by chance.
+_SAMPLING_TOLERANCE_SIGMA = 6.0
+# Half as much again as the budget that sampling keeps, before it is worth a line.
+_LOG_COST_CAUTION_RATIO = 0.015
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """An outcome and the doubts that ride on it."""
+
+    outcome: Outcome
+    cautions: tuple[Caution, ...] = ()
+
+
+def judge(
+    trial: Trial,
+    workload: WorkloadPlan,
+    result: LoadResult,
+    *,
+    sampling_ratio: float,
+    cpu_count: int,
+) -> Judgement:
+    """Decide whether a load did what was asked, and sum it up.
+
+    `sampling_ratio` in (0, 1] is the share of transactions that was to be logged; `cpu_count` is
+    that of the machine that ran the load.
+    """
+    if result.returncode != 0:
+        told = pgbench.error_line(result.stderr) or f"return code {result.returncode}"
+        if result.returncode < 0:
+            told = f"killed by signal {-result.returncode}"
+        return _failed(f"pgbench failed: {told}")
+    try:
+        report = pgbench.parse(result.stdout)
+    except ValueError as error:
+        return _failed(str(error))
+    differences = pgbench.mismatches(trial, workload, report)
+    if differences:
+        return Judgement(
+            outcome=Failed(
+                reason=f"pgbench did not do what was asked: {'; '.join(differences)}",
+                retryable=False,
+            )
+        )
+    if result.log is None or result.log.count == 0 or result.log.max_us is None:
+        return _failed("no transaction succeeded")
+    gap = _log_gap(report, result.log, sampling_ratio)
+    if gap:
+        return _failed(gap)
+    return Judgement(
+        outcome=_measured(report, result.log, sampling_ratio),
+        cautions=(
+            *_log_cautions(trial, report, result.log, sampling_ratio, cpu_count),
+            *_load_cautions(trial, report),
+        ),
+    )
+
+
+def _failed(reason: str) -> Judgement:
+    return Judgement(outcome=Failed(reason=reason, retryable=True))
+
+
+def _log_gap(report: Report, log: LogTotals, sampling_ratio: float) -> str | None:
+    """Say how the log contradicts pgbench's own count, if it does."""
+    # Up to pgbench 14 "actually processed" includes the skipped ones; those print no tries.
+    skipped = 0 if report.max_tries is None else report.skipped_count
+    logged = log.count + log.failed + log.skipped
+    done = report.transaction_count + report.failed_count + skipped
+    if sampling_ratio >= 1:
+        if logged != done:
+            return f"the transaction log has {logged} lines, pgbench counted {done}"
+        return None
+    # Failures and skips are logged by the same dice.
+    expected = done * sampling_ratio
+    sigma = math.sqrt(done * sampling_ratio * (1 - sampling_ratio))
+    if abs(logged - expected) > _SAMPLING_TOLERANCE_SIGMA * sigma + 1:
+        return f"the sampled log has {logged} lines, about {expected:.0f} were to be expected"
+    return None
+
+
+def _load_cautions(trial: Trial, report: Report) -> list[Caution]:
+    told: list[Caution] = []
+    if trial.rate_per_s is None:
+        told.append(
+            Caution(
+                code="closed-loop",
+                message="closed loop: each client waits for its answer before it sends the next,"
+                " so latency hides queueing; pgbench.rate measures at a given arrival rate",
+            )
+        )
+    if report.failed_count:
+        total = report.transaction_count + report.failed_count
+        told.append(
+            Caution(
+                code="failed-transactions",
+                message=f"{report.failed_count} of {total} transactions failed",
+            )
+        )
+    return told
+
+
+def _log_cautions(
+    trial: Trial, report: Report, log: LogTotals, sampling_ratio: float, cpu_count: int
+) -> list[Caution]:
+    told: list[tuple[str, str]] = []
+    if sampling_ratio < 1:
+        told.append(
+            (
+                "sampled-log",
+                "percentiles rest on a sample of the transactions: logging all would have cost"
+                " more than 1% of the throughput",
+            )
+        )
+    cost_ratio = pgbench.log_cost_ratio(
+        report.tps_per_s * sampling_ratio, threads=trial.cell.threads, cpu_count=cpu_count
+    )
+    if cost_ratio > _LOG_COST_CAUTION_RATIO:
+        told.append(
+            (
+                "log-cost",
+                f"the transaction log may have cost up to {cost_ratio:.1%} of the throughput:"
+                " the warm-up was slower than the trial and asked for too large a sample",
+            )
+        )
+    if log.malformed:
+        told.append(("malformed-log", f"{log.malformed} lines of the log could not be read"))
+    if log.out_of_range:
+        told.append(
+            (
+                "clock-jump",
+                f"{log.out_of_range} transactions carry times outside the trial: the wall clock"
+                " jumped; per-second series are incomplete, totals are not",
+            )
+        )
+    if log.punch_failures:
+        told.append(
+            ("log-memory", "log memory could not be freed while the trial ran (no hole punching)")
+        )
+    return [Caution(code=code, message=message) for code, message in told]
+
+
+def _measured(report: Report, log: LogTotals, sampling_ratio: float) -> Measured:
+    return Measured(
+        tps_per_s=report.tps_per_s,
+        transaction_count=report.transaction_count
+        - (report.skipped_count if report.max_tries is None else 0),
+        failed_count=report.failed_count,
+        serialization_failure_count=log.serialization,
+        deadlock_failure_count=log.deadlock,
+        retried_count=report.retried_count,
+        retries_count=report.retries_count,
+        skipped_count=report.skipped_count,
+        over_limit_count=report.over_limit_count,
+        initial_connection_s=report.initial_connection_s,
+        latency=_latency(log),
+        schedule_lag=_lag(log),
+        log_sampling_ratio=sampling_ratio,
+        histogram=log.histogram,
+    )
+
+
+def _latency(log: LogTotals) -> LatencySummary:
+    max_us = float(log.max_us or 0)
+    mean_us = log.sum_us / log.count
+    # Sample variance from exact sums; rounding can bring it just below zero when all are equal.
+    variance_us2 = max(0.0, log.sum_squares_us2 - log.count * mean_us**2) / max(1, log.count - 1)
+
+    def quantile_s(q: float) -> float:
+        # The middle of a bucket can lie above the largest value seen; the maximum is exact.
+        return min(histogram.quantile_us(log.histogram, q), max_us) / 1e6
+
+    return LatencySummary(
+        mean_s=mean_us / 1e6,
+        stddev_s=math.sqrt(variance_us2) / 1e6,
+        p50_s=quantile_s(0.50),
+        p90_s=quantile_s(0.90),
+        p95_s=quantile_s(0.95),
+        p99_s=quantile_s(0.99),
+        p999_s=quantile_s(0.999),
+        max_s=max_us / 1e6,
+    )
+
+
+def _lag(log: LogTotals) -> LagSummary | None:
+    if log.lag is None or log.lag.count == 0:
+        return None
+    return LagSummary(
+        mean_s=log.lag.sum_us / log.lag.count / 1e6,
+        p99_s=histogram.quantile_us(log.lag.histogram, 0.99) / 1e6,
+        max_s=log.lag.max_us / 1e6,
+    )

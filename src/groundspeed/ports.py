@@ -1,0 +1,196 @@
+"""What `run` asks of the world: protocols without logic.
+
+Real ones live in `targets`, `probes` and `store`; fakes for tests in `tests/fakes.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from groundspeed.record import LogTotals, SecondRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from groundspeed.plan import Command, Trial
+    from groundspeed.record import (
+        Caution,
+        HostFacts,
+        Record,
+        ServerFacts,
+        StorageFacts,
+    )
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How a running command is doing; None where nothing is known yet."""
+
+    elapsed_s: float
+    tps_per_s: float | None
+    p99_s: float | None
+
+
+class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a load command left behind. `log` is None where no log was asked for."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    elapsed_s: float
+    log: LogTotals | None = None
+    seconds: tuple[SecondRow, ...] = ()
+
+
+class Clock(Protocol):
+    """Time, as an argument."""
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+    def wall_s(self) -> float:
+        """Seconds since 1970; may jump."""
+        ...
+
+
+class Target(Protocol):
+    """A machine with the server of one environment; the only one that executes a command."""
+
+    @property
+    def conninfo(self) -> str:
+        """Connection string of the database under test, without a password."""
+        ...
+
+    @property
+    def log_prefix(self) -> str:
+        """Where pgbench writes its transaction logs; below memory."""
+        ...
+
+    @property
+    def reset_method(self) -> str:
+        """How `reset` brings the dataset to the same state: a word and a reason."""
+        ...
+
+    def provide(self) -> None:
+        """Create what the environment needs, up to an empty database. Raises TargetError."""
+        ...
+
+    def prepare(self, scale: int) -> None:
+        """Fill the database with the pgbench dataset and leave the server stopped."""
+        ...
+
+    def start(self) -> None:
+        """Start the server and wait until it answers. Raises TargetError."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the server; nothing when it is stopped."""
+        ...
+
+    def reset(self) -> None:
+        """Bring the dataset to the state every write trial starts from."""
+        ...
+
+    def check(self) -> tuple[Caution, ...]:
+        """Make sure that the server is fit for a trial; fill its buffers. Raises TargetError."""
+        ...
+
+    def checkpoint(self) -> tuple[Caution, ...]:
+        """Write all dirty pages."""
+        ...
+
+    def reset_statistics(self) -> tuple[Caution, ...]:
+        """Set the server's statistics to zero, once no client of an earlier load is left."""
+        ...
+
+    def load(
+        self,
+        command: Command,
+        trial: Trial | None,
+        *,
+        limit_s: float,
+        on_progress: Callable[[Progress], None],
+    ) -> LoadResult:
+        """Execute a load command; with a trial, read its transaction log while it is written.
+
+        It is ended after `limit_s` seconds, which is no error: the return code tells.
+        """
+        ...
+
+    def is_alive(self) -> bool:
+        """Tell whether the server still answers."""
+        ...
+
+    def why_dead(self) -> str:
+        """The last telling words of a server that does not answer."""
+        ...
+
+    def program_version(self, program: str) -> str:
+        """Version of a program as it reports it. Raises TargetError when it is missing."""
+        ...
+
+    def server_facts(self) -> ServerFacts:
+        """Ask the running server for its version and settings."""
+        ...
+
+    def storage_facts(self) -> StorageFacts | None:
+        """Tell where the data directory is; None for a given server."""
+        ...
+
+    def remove(self) -> None:
+        """Take away everything `provide` and the others made; never fails half-way."""
+        ...
+
+
+class Probe(Protocol):
+    """Sees the machine."""
+
+    def host_facts(self) -> HostFacts:
+        """Describe the machine."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps what happened."""
+
+    def records(self) -> tuple[Record, ...]:
+        """All records so far, oldest first."""
+        ...
+
+    def append(self, record: Record) -> None:
+        """Keep a record for good before returning. Raises StoreError; then nothing is half kept."""
+        ...
+
+    def write_raw(self, name: str, text: str) -> None:
+        """Keep the raw output of a tool."""
+        ...
+
+    def write_seconds(self, trial_id: str, attempt: int, rows: tuple[SecondRow, ...]) -> None:
+        """Keep the per-second series of a trial."""
+        ...
+
+
+class Listener(Protocol):
+    """Is told how a run goes; for displays."""
+
+    def note(self, message: str) -> None:
+        """Something worth a line happened outside a trial (an environment is being set up)."""
+        ...
+
+    def trial_started(self, trial: Trial, *, number: int, left_s: float) -> None:
+        """A trial begins; `number` counts from 1, `left_s` is the estimate for all that is left."""
+        ...
+
+    def phase(self, name: str) -> None:
+        """The trial enters a phase: start, check, warm up, measure, verify, clean."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """About once a second while load runs."""
+        ...
+
+    def trial_ended(self, record: Record) -> None:
+        """A record was kept."""
+        ...

@@ -1,0 +1,255 @@
+"""What happened: a `Record` for every trial, whatever came of it, and its versioned codec.
+
+Raw values are kept and every statistic can be made again from them. This module measures nothing
+and judges nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from groundspeed.errors import StoreError
+from groundspeed.plan import Trial
+
+RECORD_FORMAT = 1
+
+
+class Caution(msgspec.Struct, frozen=True, kw_only=True):
+    """A doubt that rides on a record. `code` is a stable slug, `message` one line for people."""
+
+    code: str
+    message: str
+
+
+class Histogram(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of values by log-linear bucket.
+
+    `buckets` are (index, count) pairs, ascending; 2**sub_bucket_bits buckets to an octave. Layout
+    and arithmetic: `groundspeed.stats.histogram`. Values are microseconds.
+    """
+
+    sub_bucket_bits: int
+    buckets: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of values, 0 or more."""
+        return sum(count for _, count in self.buckets)
+
+
+class LatencySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Latency of the transactions that succeeded, from the transaction log; seconds.
+
+    Percentiles have the relative error of the histogram (at most 1%); the maximum is exact.
+    """
+
+    mean_s: float
+    stddev_s: float
+    p50_s: float
+    p90_s: float
+    p95_s: float
+    p99_s: float
+    p999_s: float
+    max_s: float
+
+
+class LagSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How late transactions started against their schedule (only with a rate); seconds."""
+
+    mean_s: float
+    p99_s: float
+    max_s: float
+
+
+class LogTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole transaction log of one pgbench, as the native log reader sums it up."""
+
+    count: int
+    failed: int
+    serialization: int
+    deadlock: int
+    skipped: int
+    retried: int
+    retries: int
+    sum_us: int
+    sum_squares_us2: float
+    # None without a transaction.
+    min_us: int | None
+    max_us: int | None
+    # Wall-clock time of the first and the last line; microseconds since 1970.
+    first_us: int | None
+    last_us: int | None
+    malformed: int
+    out_of_range: int
+    late: int
+    punch_failures: int
+    bytes: int
+    histogram: Histogram
+    lag: LagTotals | None = None
+
+    @property
+    def rate_per_s(self) -> float:
+        """Logged transactions a second between the first and the last line; 0 when unknown."""
+        if self.first_us is None or self.last_us is None or self.last_us <= self.first_us:
+            return 0.0
+        return self.count / (self.last_us - self.first_us) * 1e6
+
+
+class LagTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """Schedule lag over a whole log."""
+
+    count: int
+    sum_us: int
+    max_us: int
+    histogram: Histogram
+
+
+class SecondRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One second of a trial, from the transaction log; `index` counts from its start."""
+
+    index: int
+    count: int
+    failed: int
+    skipped: int
+    mean_us: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measured"):
+    """A trial that ran to its end and did what was asked."""
+
+    tps_per_s: float
+    transaction_count: int
+    failed_count: int
+    serialization_failure_count: int
+    deadlock_failure_count: int
+    retried_count: int
+    retries_count: int
+    # Not sent at all because their schedule was over the latency limit already (with a rate).
+    skipped_count: int
+    over_limit_count: int | None = None
+    initial_connection_s: float | None = None
+    latency: LatencySummary
+    schedule_lag: LagSummary | None = None
+    # Share of the transactions that were logged; below 1 the percentiles rest on a sample.
+    log_sampling_ratio: float
+    histogram: Histogram
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    """A trial without a measurement. `retryable`: `resume` tries it again."""
+
+    reason: str
+    retryable: bool
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True, tag="skipped"):
+    """A trial that was not tried, and why."""
+
+    reason: str
+
+
+Outcome = Measured | Failed | Skipped
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A server setting in force that differs from its default; `unit` as in pg_settings."""
+
+    name: str
+    value: str
+    unit: str | None = None
+    source: str
+
+
+class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server says of itself."""
+
+    version: str
+    version_num: int
+    settings: tuple[Setting, ...]
+    extensions: tuple[str, ...] = ()
+
+
+class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine that ran the load (and an embedded server)."""
+
+    kernel: str
+    cpu_model: str
+    cpu_count: int
+    memory_bytes: int
+    virtualization: str
+    governor: str | None = None
+    clock_source: str | None = None
+    transparent_huge_pages: str | None = None
+
+
+class StorageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the data directory of an embedded server really was."""
+
+    label: str
+    emulated: bool
+    path: str
+    filesystem: str
+    device: str
+    mount_options: str
+    wal_path: str | None = None
+    wal_filesystem: str | None = None
+    wal_device: str | None = None
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Under which circumstances a record came about. Absent parts were not reached."""
+
+    groundspeed_version: str
+    command: tuple[str, ...] = ()
+    pgbench_version: str | None = None
+    server: ServerFacts | None = None
+    host: HostFacts | None = None
+    storage: StorageFacts | None = None
+    # How write trials come to start from the same state, see docs/method.md.
+    reset: str | None = None
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """How long one phase of a trial took."""
+
+    name: str
+    elapsed_s: float
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt at one trial."""
+
+    format: int = RECORD_FORMAT
+    trial: Trial
+    attempt: int
+    # Wall-clock time, for people; durations come from the monotonic clock.
+    started_at: str
+    elapsed_s: float
+    phases: tuple[Phase, ...] = ()
+    outcome: Outcome
+    provenance: Provenance
+    cautions: tuple[Caution, ...] = ()
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """Write a record as one line of JSON, with its newline."""
+    return _ENCODER.encode(record) + b"\n"
+
+
+def decode(line: bytes) -> Record:
+    """Read one line. Raises msgspec.DecodeError for a torn one, StoreError for a later format."""
+    record = _DECODER.decode(line)
+    if record.format != RECORD_FORMAT:
+        raise StoreError(
+            f"record format {record.format}, this groundspeed knows {RECORD_FORMAT}",
+            f"use groundspeed {record.provenance.groundspeed_version}",
+        )
+    return record

@@ -1,0 +1,431 @@
+"""What was asked: the suite file, decoded from YAML into frozen models and checked.
+
+Every complaint names its path in the file and says what to write instead. This module reads no
+file, starts nothing and orders nothing; passwords are taken out of a DSN here, before anything
+else of the project can see them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import yaml
+from psycopg import conninfo
+from psycopg import errors as psycopg_errors
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SecretStr,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from groundspeed import units
+from groundspeed.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+BUILTIN_WORKLOADS = ("select-only", "simple-update", "tpcb-like")
+OLDEST_POSTGRES, NEWEST_POSTGRES = 13, 18
+
+
+def _from_text(parse: Callable[[str], float], example: str) -> BeforeValidator:
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            return parse(value)
+        # Also refuses 60 for 60s: a bare number without its unit is how results get a thousand
+        # times too good.
+        msg = f"needs a unit, as in {example}"
+        raise ValueError(msg)
+
+    return BeforeValidator(read)
+
+
+def _whole_seconds(value_s: float) -> float:
+    if value_s < 1 or value_s != int(value_s):
+        msg = "must be a whole number of seconds, at least 1s: pgbench -T takes no other"
+        raise ValueError(msg)
+    return value_s
+
+
+def _no_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) != len(values):
+        msg = "names a value twice"
+        raise ValueError(msg)
+    return values
+
+
+def _quantity_schema(pattern: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+
+
+_DURATION_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|min|m|h)\s*$"
+Duration = Annotated[
+    float,
+    _from_text(units.parse_duration_s, "30s"),
+    Field(ge=0),
+    _quantity_schema(_DURATION_PATTERN, "30s"),
+]
+PositiveDuration = Annotated[
+    float,
+    _from_text(units.parse_duration_s, "50ms"),
+    Field(gt=0),
+    _quantity_schema(_DURATION_PATTERN, "50ms"),
+]
+WholeDuration = Annotated[Duration, AfterValidator(_whole_seconds)]
+Rate = Annotated[
+    float,
+    _from_text(units.parse_rate_per_s, "500/s"),
+    Field(gt=0),
+    _quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*/\s*(s|min|m|h)\s*$", "500/s"),
+]
+Count = Annotated[int, Field(ge=1, strict=True)]
+Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_no_repetition)]
+
+
+def _threads_kind(value: object) -> str:
+    return "word" if isinstance(value, str) else "list"
+
+
+# A tagged union and not a plain one: complaints then speak of the form that was written, not of
+# both.
+Threads = Annotated[
+    Annotated[Literal["clients"], Tag("word")] | Annotated[Counts, Tag("list")],
+    Discriminator(_threads_kind),
+]
+Name = Annotated[
+    str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")
+]
+SettingName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
+Settings = Mapping[SettingName, str | int | float | bool]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Storage(_Model):
+    """Where the files of an environment live: a directory as it is, or an emulated device."""
+
+    directory: str | None = Field(
+        default=None,
+        description="Directory on the storage to be measured; the run makes its own below it.",
+    )
+    wal_directory: str | None = Field(
+        default=None,
+        description="Directory for the write-ahead log, where it lives on a storage of its own.",
+    )
+    emulate: str | None = Field(default=None, description="Name of a storage profile to emulate.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Storage:
+        if (self.directory is None) == (self.emulate is None):
+            msg = "needs either directory or emulate"
+            raise ValueError(msg)
+        if self.emulate is not None and self.wal_directory is not None:
+            msg = "takes wal_directory only with directory"
+            raise ValueError(msg)
+        return self
+
+
+class EmbeddedEnvironment(_Model):
+    """A server that the run creates, starts, stops and removes."""
+
+    target: Literal["embedded"]
+    storage: Storage = Field(description="Where its files live.")
+    version: int | None = Field(
+        default=None,
+        ge=OLDEST_POSTGRES,
+        le=NEWEST_POSTGRES,
+        description="PostgreSQL major version, where it differs from the suite's.",
+    )
+    bin_dir: str | None = Field(
+        default=None, description="Folder with postgres and initdb, where it differs."
+    )
+    settings: Settings = Field(
+        default={}, description="PostgreSQL settings on top of those of the suite."
+    )
+    listen: Literal["socket", "loopback"] = Field(
+        default="socket",
+        description="How the load reaches it: a private unix socket, or TCP on 127.0.0.1.",
+    )
+
+
+class ServerEnvironment(_Model):
+    """A given PostgreSQL; the run makes a database of its own in it and drops that after."""
+
+    target: Literal["server"]
+    dsn: str = Field(description="libpq connection string or URI; its own TLS modes are kept.")
+    password_env: str | None = Field(
+        default=None, description="Name of the environment variable that holds the password."
+    )
+    # Never in the JSON Schema and never written: `model_dump` leaves it out.
+    password: SecretStr | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_password(cls, data: object) -> object:
+        if not isinstance(data, dict) or not isinstance(data.get("dsn"), str):
+            return data
+        if data.get("password") is not None:
+            msg = "takes no password: put the name of an environment variable in password_env"
+            raise ValueError(msg)
+        try:
+            parameters = conninfo.conninfo_to_dict(data["dsn"])
+        except psycopg_errors.ProgrammingError:
+            # libpq's own words may quote the password, so they are not passed on.
+            msg = "has a dsn that libpq cannot read, write it as postgresql://user@host:5432/"
+            raise ValueError(msg) from None
+        if "sslpassword" in parameters:
+            msg = "has sslpassword in its dsn: use a key file without a passphrase"
+            raise ValueError(msg)
+        password = parameters.pop("password", None)
+        return {
+            **data,
+            "dsn": conninfo.make_conninfo("", **parameters),
+            "password": None if password is None else SecretStr(str(password)),
+        }
+
+
+Environment = Annotated[
+    Annotated[EmbeddedEnvironment, Tag("embedded")] | Annotated[ServerEnvironment, Tag("server")],
+    Discriminator("target"),
+]
+
+
+class ScriptWorkload(_Model):
+    """A pgbench script of the user's own."""
+
+    script: str = Field(description="Path of the pgbench script, relative to the suite file.")
+    name: Name = Field(description="The name it has in the results.")
+    writes: bool = Field(
+        default=True, description="Whether it changes data, so that trials reset the dataset."
+    )
+
+
+def _workload_kind(value: object) -> str:
+    return "built-in" if isinstance(value, str) else "script"
+
+
+Workload = Annotated[
+    Annotated[Literal["select-only", "simple-update", "tpcb-like"], Tag("built-in")]
+    | Annotated[ScriptWorkload, Tag("script")],
+    Discriminator(_workload_kind),
+]
+
+
+class Postgres(_Model):
+    """The PostgreSQL of the embedded environments."""
+
+    version: int = Field(default=16, ge=OLDEST_POSTGRES, le=NEWEST_POSTGRES)
+    bin_dir: str | None = Field(default=None, description="Folder with postgres and initdb.")
+    settings: Settings = Field(default={}, description="Settings, as in postgresql.conf.")
+
+
+class Measure(_Model):
+    """How long and how often each cell is measured."""
+
+    duration: WholeDuration = Field(default=60.0, description="Measured time of a trial.")
+    warm_up: Duration = Field(default=5.0, description="Load before it that is not counted.")
+    repeats: Count = Field(default=3, description="Trials of each cell, each in its own block.")
+
+
+class Pgbench(_Model):
+    """Options of the load tool."""
+
+    protocol: Literal["simple", "extended", "prepared"] = "prepared"
+    rate: Rate | None = Field(default=None, description="Scheduled rate (open loop), not a limit.")
+    latency_limit: PositiveDuration | None = Field(
+        default=None, description="Transactions over it are counted as late."
+    )
+    max_tries: Count = Field(default=1, description="Tries of a transaction that fails to serialize.")
+    progress: WholeDuration = Field(default=1.0, description="Interval of pgbench's own reports.")
+
+
+class Suite(_Model):
+    """A suite file: the environments compared and the load they are compared under."""
+
+    suite: Name = Field(description="Name of the suite.")
+    description: str = Field(default="", description="One line on what it is for.")
+    seed: int = Field(default=1, ge=0, description="Seed of the order of trials and of pgbench.")
+    postgres: Postgres = Postgres()
+    environments: Mapping[Name, Environment] = Field(
+        min_length=1, description="What is compared, by name."
+    )
+    workloads: Annotated[tuple[Workload, ...], Field(min_length=1)] = BUILTIN_WORKLOADS
+    clients: Counts = Field(default=(1,), description="Numbers of concurrent clients.")
+    threads: Threads = Field(
+        default=(1,),
+        description="pgbench threads, combinations with more threads than clients are left out;"
+        " or the word clients for as many threads as clients.",
+    )
+    scale: Count = Field(default=100, description="pgbench scale: 100,000 accounts, about 15 MiB.")
+    measure: Measure = Measure()
+    pgbench: Pgbench = Pgbench()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Suite:
+        names = [w if isinstance(w, str) else w.name for w in self.workloads]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            msg = f"has two workloads named {twice[0]!r}"
+            raise ValueError(msg)
+        if isinstance(self.threads, tuple) and min(self.threads) > max(self.clients):
+            msg = "has more threads than clients in every combination: pgbench would refuse it"
+            raise ValueError(msg)
+        return self
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML as the standard says: a key written twice is an error, not the last one's victory."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False  # noqa: FBT001, FBT002 - PyYAML's signature
+    ) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = str(self.construct_object(key_node, deep=True))
+            if key in seen:
+                problem = f"the key {key!r} is written twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _parse_yaml(text: str, source: str) -> object:
+    try:
+        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
+        message = f"{where}: {error.problem or 'not YAML'}"
+        raise SpecError(message, "mend the YAML at that place") from None
+    except yaml.YAMLError:
+        raise SpecError(f"{source}: not YAML", "a suite file is UTF-8 text in YAML") from None
+
+
+def apply_override(data: dict[str, Any], assignment: str) -> None:
+    """Set one value in decoded YAML from "a.b=value"; the value is read as YAML.
+
+    Raises SpecError when it is not an assignment, runs through a scalar, or carries a password.
+    """
+    key, equals, text = assignment.partition("=")
+    if not equals or not key:
+        raise SpecError(
+            f"--set {key}: not an assignment", "write key=value, as in measure.duration=2s"
+        )
+    *parents, last = key.split(".")
+    if last == "password" or (last == "dsn" and "password" in _dsn_keys(text)):
+        raise SpecError(
+            f"--set {key}: a password on the command line is seen by everyone on this machine",
+            "leave it out and name an environment variable in password_env",
+        )
+    place: Any = data
+    for parent in parents:
+        place = place.setdefault(parent, {}) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        raise SpecError(f"--set {key}: there is nothing to set below it", "see groundspeed schema")
+    place[last] = _parse_yaml(text, f"--set {key}")
+
+
+def _dsn_keys(dsn: str) -> Iterable[str]:
+    try:
+        return conninfo.conninfo_to_dict(dsn)
+    except psycopg_errors.ProgrammingError:
+        return ()
+
+
+def load_suite(text: str, *, source: str, overrides: Sequence[str] = ()) -> Suite:
+    """Decode and check a suite.
+
+    `text` is YAML, `source` the name that complaints start with, `overrides` are "key=value" with
+    dotted keys. Raises SpecError with every complaint found.
+    """
+    data = _parse_yaml(text, source)
+    if not isinstance(data, dict):
+        raise SpecError(f"{source}: not a suite", "a suite file starts with  suite: NAME")
+    for assignment in overrides:
+        apply_override(data, assignment)
+    try:
+        return Suite.model_validate(data)
+    except ValidationError as error:
+        complaints = [_complaint(source, dict(item)) for item in error.errors()]
+        first = complaints[0]
+        raise SpecError(*first, further=tuple(complaints[1:])) from None
+
+
+# Discriminators and tags that pydantic puts in a path although no file has them.
+_TAGS = {"embedded", "server", "built-in", "script", "word", "list"}
+_TAGGED_FIELDS = {"environments", "workloads", "threads"}
+
+
+def _complaint(source: str, error: dict[str, Any]) -> tuple[str, str]:
+    location = [part for part in error["loc"] if part != "[key]"]
+    shown = [
+        str(part)
+        for index, part in enumerate(location)
+        if not (part in _TAGS and index in (1, 2) and location[0] in _TAGGED_FIELDS)
+        or (location[0] == "environments" and index == 1)
+    ]
+    path = ".".join(shown) or "suite"
+    where = f"{source}: {path}"
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        known = _keys_at(location[:-1])
+        near = difflib.get_close_matches(str(location[-1]), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+        return f"{where}: no such key", hint
+    if kind == "missing":
+        return f"{where}: missing", f"add the key {str(location[-1])!r}"
+    if kind == "union_tag_not_found":
+        return f"{where}: target is missing", "write target: embedded or target: server"
+    if kind == "union_tag_invalid":
+        given = str(error["ctx"]["tag"])
+        return f"{where}: no target {given!r}", _nearest(given, ["embedded", "server"])
+    if kind == "literal_error":
+        given, expected = str(error["input"]), str(error["ctx"]["expected"])
+        choices = [word.strip("' ") for word in expected.replace(" or ", ", ").split(",")]
+        return f"{where}: {given!r} is not known", _nearest(given, choices)
+    message = str(error["msg"]).removeprefix("Value error, ")
+    what, _, advice = message.partition(": ")
+    if kind == "value_error" and advice:
+        return f"{where}: {what}", advice
+    return f"{where}: {message[:1].lower()}{message[1:]}", "see docs/suite.md or groundspeed schema"
+
+
+def _nearest(given: str, choices: Sequence[str]) -> str:
+    near = difflib.get_close_matches(given, choices, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"write one of {', '.join(choices)}"
+
+
+def _keys_at(location: Sequence[str | int]) -> list[str]:
+    """List the keys that the model at a path of a validation error knows."""
+    model: type[BaseModel] = Suite
+    if len(location) > 1 and location[0] == "environments":
+        model = ServerEnvironment if "server" in location[2:3] else EmbeddedEnvironment
+        if "storage" in location[3:]:
+            model = Storage
+    elif location and location[0] == "workloads":
+        model = ScriptWorkload
+    elif location:
+        field = Suite.model_fields.get(str(location[0]))
+        annotation = field.annotation if field else None
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            model = annotation
+    return [name for name in model.model_fields if name != "password"]
+
+
+def json_schema() -> dict[str, Any]:
+    """Describe a suite file as JSON Schema (draft 2020-12), for editors."""
+    schema = Suite.model_json_schema()
+    schema["$defs"]["ServerEnvironment"]["properties"].pop("password")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

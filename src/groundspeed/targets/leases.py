@@ -1,0 +1,257 @@
+"""What a run is about to own, written down before it exists; and the sweep after a dead run.
+
+A lease is a file with a kernel lock that ends with its process. The next groundspeed command takes
+every lease that nobody holds, removes exactly what it names, and then the lease itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+import platformdirs
+
+from groundspeed.errors import TargetError
+from groundspeed.targets import process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEASE_FORMAT = 1
+# Part of the name of every directory a run makes; nothing without it is ever removed.
+OWNED_NAME = "groundspeed-"
+
+
+class OwnedProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """A process, by the one identity that is never given twice."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+class OwnedDatabase(msgspec.Struct, frozen=True, kw_only=True):
+    """A database on a given server; dropped only while it carries our comment."""
+
+    conninfo: str
+    name: str
+    password_env: str | None
+    comment: str
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one running groundspeed owns. `parents` are removed only when they are empty."""
+
+    format: int = LEASE_FORMAT
+    run_id: str
+    directories: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    processes: tuple[OwnedProcess, ...] = ()
+    databases: tuple[OwnedDatabase, ...] = ()
+    shared_memory: tuple[str, ...] = ()
+
+
+def state_directory() -> Path:
+    """Where leases are; GROUNDSPEED_STATE_DIR overrides the user's state directory."""
+    override = os.environ.get("GROUNDSPEED_STATE_DIR")
+    return Path(override) if override else platformdirs.user_state_path("groundspeed")
+
+
+class LeaseFile:
+    """The lease of this process; a context manager. Every change is on disk before it returns."""
+
+    def __init__(self, run_id: str) -> None:
+        self._path = state_directory() / f"{run_id}.{os.getpid()}.lease"
+        self._lease = Lease(run_id=run_id)
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> LeaseFile:
+        """Take the lease. Raises TargetError when the state directory cannot be written."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._file = self._path.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise TargetError(
+                f"{self._path.parent}: {error.strerror}",
+                "set GROUNDSPEED_STATE_DIR to a directory you may write",
+            ) from None
+        self._write()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what is still owned, and the lease."""
+        problems = release(self._lease, drop_database=None)
+        if not problems:
+            self._path.unlink(missing_ok=True)
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self) -> None:
+        assert self._file is not None  # noqa: S101 - entered before use
+        # Appended, a line a state: replacing the file would lose the lock, writing over it could
+        # be torn. The last whole line is what is owned.
+        self._file.write(msgspec.json.encode(self._lease) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _change(self, **changes: object) -> None:
+        self._lease = msgspec.structs.replace(self._lease, **changes)
+        self._write()
+
+    def own_directory(self, path: Path) -> None:
+        """Note a directory that is about to be made. Its name must tell that it is ours."""
+        if OWNED_NAME not in path.name:
+            msg = f"{path} does not carry {OWNED_NAME}"
+            raise ValueError(msg)
+        missing = [p for p in path.parents if not p.exists()]
+        self._change(
+            directories=(*self._lease.directories, str(path)),
+            parents=(*self._lease.parents, *map(str, missing)),
+        )
+
+    def own_process(self, pid: int) -> OwnedProcess:
+        """Note a process that was just started."""
+        owned = OwnedProcess(
+            pid=pid, start_ticks=process.start_ticks(pid) or 0, boot_id=process.boot_id()
+        )
+        self._change(processes=(*self._lease.processes, owned))
+        return owned
+
+    def own_shared_memory(self, names: tuple[str, ...]) -> None:
+        """Note POSIX shared memory (paths) that a server made and that outlives its SIGKILL."""
+        self._change(shared_memory=(*self._lease.shared_memory, *names))
+
+    def own_database(self, database: OwnedDatabase) -> None:
+        """Note a database that is about to be created."""
+        self._change(databases=(*self._lease.databases, database))
+
+    def disown_process(self, owned: OwnedProcess) -> None:
+        """Forget a process that has ended."""
+        self._change(processes=tuple(p for p in self._lease.processes if p != owned))
+
+    def disown_shared_memory(self) -> None:
+        """Forget the shared memory of a server that ended well."""
+        self._change(shared_memory=())
+
+    def disown_directory(self, path: Path) -> None:
+        """Forget a directory that is gone."""
+        self._change(directories=tuple(d for d in self._lease.directories if d != str(path)))
+
+    def disown_database(self, database: OwnedDatabase) -> None:
+        """Forget a database that was dropped."""
+        self._change(databases=tuple(d for d in self._lease.databases if d != database))
+
+
+def _is_running(owned: OwnedProcess) -> bool:
+    return (
+        owned.boot_id == process.boot_id() and process.start_ticks(owned.pid) == owned.start_ticks
+    )
+
+
+def _end(owned: OwnedProcess) -> None:
+    # SIGQUIT is PostgreSQL's immediate shutdown: it takes its backends and shared memory along.
+    for number, patience_s in ((signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
+        if not _is_running(owned):
+            return
+        try:
+            descriptor = os.pidfd_open(owned.pid)
+        except ProcessLookupError:
+            return
+        try:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGCONT)
+                signal.pidfd_send_signal(descriptor, number)
+            _wait_gone(descriptor, patience_s)
+        finally:
+            os.close(descriptor)
+
+
+def _wait_gone(pidfd: int, patience_s: float) -> None:
+    import select  # noqa: PLC0415 - only a sweep needs it
+
+    select.select([pidfd], [], [], patience_s)
+
+
+def _remove_interlock(data_directory: Path) -> None:
+    """Remove the System V segment that a SIGKILLed postmaster leaves, once nobody uses it."""
+    try:
+        lines = (data_directory / "postmaster.pid").read_text().splitlines()
+        shared_memory_id = lines[6].split()[1]
+    except (OSError, IndexError):
+        return
+    for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        columns = row.split()
+        if columns[1] == shared_memory_id and columns[6] == "0" and shutil.which("ipcrm"):
+            subprocess.run(["ipcrm", "-m", shared_memory_id], check=False, capture_output=True)  # noqa: S607
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory of ours, with what a dead server left outside it. Raises OSError."""
+    if OWNED_NAME not in path.name:
+        return
+    _remove_interlock(path / "data")
+    if path.exists():
+        shutil.rmtree(path)
+
+
+def release(
+    lease: Lease, *, drop_database: Callable[[OwnedDatabase], None] | None
+) -> tuple[str, ...]:
+    """Remove what a lease names; returns a line for each thing that could not be removed."""
+    problems: list[str] = []
+    for owned in lease.processes:
+        _end(owned)
+    for name in lease.shared_memory:
+        if re.fullmatch(r"/dev/shm/PostgreSQL\.\d+", name):  # noqa: S108 - PostgreSQL's own name
+            Path(name).unlink(missing_ok=True)
+    for directory in lease.directories:
+        try:
+            remove_directory(Path(directory))
+        except OSError as error:
+            problems.append(f"{directory}: {error.strerror}")
+    for parent in sorted(lease.parents, key=len, reverse=True):
+        with contextlib.suppress(OSError):
+            Path(parent).rmdir()
+    for database in lease.databases:
+        try:
+            if drop_database is None:
+                problems.append(f"database {database.name} was not dropped")
+            else:
+                drop_database(database)
+        except TargetError as error:
+            problems.append(f"database {database.name}: {error.message}")
+    return tuple(problems)
+
+
+def sweep(drop_database: Callable[[OwnedDatabase], None] | None) -> tuple[str, ...]:
+    """Remove what dead runs left, and only that; returns a line for each thing that is left.
+
+    Leases that a living groundspeed holds are not touched.
+    """
+    problems: list[str] = []
+    for path in sorted(state_directory().glob("*.lease")):
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            lines = file.read().split(b"\n")[:-1]
+            if not lines:
+                # Torn while the first line was written: nothing was made before it was whole.
+                path.unlink(missing_ok=True)
+                continue
+            lease = msgspec.json.decode(lines[-1], type=Lease)
+            left = release(lease, drop_database=drop_database)
+            if not left:
+                path.unlink(missing_ok=True)
+            problems += [f"left by run {lease.run_id}: {line}" for line in left]
+    return tuple(problems)

@@ -1,0 +1,234 @@
+"""Runs one pgbench and reads its transaction log while it is written.
+
+The log lives in memory, the native reader frees what it has read, and this process only relays a
+line a second; so what is watched is hardly disturbed.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from groundspeed import native
+from groundspeed.errors import TargetError
+from groundspeed.ports import LoadResult, Progress
+from groundspeed.record import Histogram, LagTotals, LogTotals, SecondRow
+from groundspeed.targets import process
+from groundspeed.tools import pgbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from groundspeed.plan import Command, Trial
+    from groundspeed.targets.process import Account
+    from groundspeed.targets.sql import Address
+
+LOG_NAME = "transactions"
+# Never this many bytes of progress lines in a healthy trial; a tool gone mad must not fill memory.
+_KEPT_OUTPUT_BYTES = 16 * 1024 * 1024
+_LONGEST_WAIT_S = 60.0
+
+
+class _Reader:
+    """The native log reader beside one pgbench."""
+
+    def __init__(self, directory: Path, trial: Trial) -> None:
+        arguments = ["--follow", directory, "--prefix", LOG_NAME]
+        # A wall clock, because pgbench's log is in wall-clock time.
+        arguments += ["--start-us", str(round(time.time() * 1e6)), "--seconds", str(trial.duration_s)]
+        if trial.rate_per_s is not None:
+            arguments.append("--has-lag")
+        if trial.max_tries > 1:
+            arguments.append("--has-retries")
+        # Not as the load's user: it has to outlive nothing and touches only the log directory.
+        self.process = process.start(
+            [native.executable_path("log_reader"), *map(str, arguments)],
+            account=None,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._partial = b""
+        self.seconds: list[SecondRow] = []
+        self.totals: LogTotals | None = None
+        self.p99_s: float | None = None
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            self._take(msgspec.json.decode(line))
+
+    def _take(self, message: dict[str, Any]) -> None:
+        kind = message.pop("type")
+        if kind == "second":
+            self.seconds.append(msgspec.convert(message, SecondRow))
+        elif kind == "so_far":
+            self.p99_s = message["p99_us"] / 1e6 if message["count"] else None
+        elif kind == "total":
+            bits = message["sub_bucket_bits"]
+            lag = message.pop("lag")
+            if lag is not None:
+                histogram = Histogram(sub_bucket_bits=bits, buckets=_pairs(lag.pop("buckets")))
+                lag = LagTotals(
+                    count=lag["count"],
+                    sum_us=lag["sum_us"],
+                    max_us=lag["max_us"],
+                    histogram=histogram,
+                )
+            histogram = Histogram(sub_bucket_bits=bits, buckets=_pairs(message.pop("buckets")))
+            self.totals = msgspec.convert(
+                {**message, "histogram": histogram, "lag": lag}, LogTotals
+            )
+
+    def finish(self) -> LogTotals:
+        """Let it drain the log, now complete. Raises TargetError when it died."""
+        assert self.process.stdin is not None  # noqa: S101 - asked for above
+        assert self.process.stdout is not None  # noqa: S101
+        self.process.stdin.close()
+        while chunk := self.process.stdout.read(65536):
+            self.feed(chunk)
+        if self.process.wait() != 0 or self.totals is None:
+            raise TargetError(
+                "the native log reader ended before the log did",
+                "please report it; groundspeed resume measures the trial again",
+            )
+        return self.totals
+
+
+def _pairs(buckets: list[list[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((index, count) for index, count in buckets)
+
+
+class _Output:
+    """What pgbench wrote so far on one stream."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self.last_line = ""
+
+    def feed(self, data: bytes) -> None:
+        if self._size < _KEPT_OUTPUT_BYTES:
+            self._chunks.append(data)
+            self._size += len(data)
+        lines = data.decode(errors="backslashreplace").rstrip("\n").rsplit("\n", 1)
+        self.last_line = lines[-1]
+
+    def text(self) -> str:
+        return b"".join(self._chunks).decode(errors="backslashreplace")
+
+
+def run_load(  # noqa: PLR0913 - each names one independent circumstance
+    command: Command,
+    trial: Trial | None,
+    *,
+    program: Path,
+    directory: Path,
+    address: Address,
+    account: Account | None,
+    limit_s: float,
+    on_progress: Callable[[Progress], None],
+) -> LoadResult:
+    """Run a load command in `directory`; with a trial, read its log from there.
+
+    The command is interrupted after `limit_s`. On any exception, Ctrl-C among them, everything
+    that was started is ended before it goes on.
+    """
+    for name, text in command.files:
+        (directory / name).write_text(text, encoding="utf-8")
+        (directory / name).chmod(0o644)
+    with ExitStack() as stack:
+        environment = {"PGCONNECT_TIMEOUT": "10", "PGAPPNAME": "pgbench"}
+        pass_fds = []
+        if address.password is not None:
+            line = "*:*:*:*:" + address.password.replace("\\", "\\\\").replace(":", "\\:")
+            descriptor, path = stack.enter_context(process.memory_file(line + "\n", account))
+            environment["PGPASSFILE"] = path
+            pass_fds.append(descriptor)
+        reader = None
+        if trial is not None:
+            reader = _Reader(directory, trial)
+            stack.callback(process.end, reader.process)
+        stack.callback(_remove_logs, directory)
+        started_s = time.monotonic()
+        load = process.start(
+            [program, *command.arguments],
+            account=account,
+            environment=environment,
+            cwd=directory,
+            pass_fds=pass_fds,
+        )
+        stack.callback(process.end, load)
+        stdout, stderr = _relay(load, reader, started_s, limit_s, on_progress)
+        elapsed_s = time.monotonic() - started_s
+        totals = None if reader is None else reader.finish()
+        return LoadResult(
+            returncode=load.returncode,
+            stdout=stdout,
+            stderr=stderr,
+            elapsed_s=elapsed_s,
+            log=totals,
+            seconds=() if reader is None else tuple(reader.seconds),
+        )
+
+
+def _remove_logs(directory: Path) -> None:
+    for path in directory.glob(f"{LOG_NAME}.*"):
+        path.unlink(missing_ok=True)
+
+
+def _relay(
+    load: subprocess.Popen[bytes],
+    reader: _Reader | None,
+    started_s: float,
+    limit_s: float,
+    on_progress: Callable[[Progress], None],
+) -> tuple[str, str]:
+    stdout, stderr = _Output(), _Output()
+    with selectors.DefaultSelector() as selector:
+        selector.register(load.stdout, selectors.EVENT_READ, stdout)  # type: ignore[arg-type]
+        selector.register(load.stderr, selectors.EVENT_READ, stderr)  # type: ignore[arg-type]
+        open_streams = 2
+        if reader is not None:
+            selector.register(reader.process.stdout, selectors.EVENT_READ, reader)  # type: ignore[arg-type]
+        interrupted = False
+        while open_streams:
+            left_s = started_s + limit_s - time.monotonic()
+            if left_s <= 0 and not interrupted:
+                # As Ctrl-C would; a second patience later, process.end goes further.
+                load.send_signal(signal.SIGINT)
+                interrupted = True
+                limit_s += 5.0
+                continue
+            if left_s <= 0:
+                load.kill()
+            for key, _ in selector.select(min(max(0.0, left_s), _LONGEST_WAIT_S)):
+                data = os.read(key.fd, 65536)
+                if not data:
+                    selector.unregister(key.fileobj)
+                    open_streams -= key.data is not reader
+                    continue
+                key.data.feed(data)
+                if key.data is stderr:
+                    _tell(stderr.last_line, reader, on_progress)
+    load.wait()
+    return stdout.text(), stderr.text()
+
+
+def _tell(line: str, reader: _Reader | None, on_progress: Callable[[Progress], None]) -> None:
+    progress = pgbench.parse_progress(line)
+    if progress is not None:
+        on_progress(
+            Progress(
+                elapsed_s=progress.elapsed_s,
+                tps_per_s=progress.tps_per_s,
+                p99_s=None if reader is None else reader.p99_s,
+            )
+        )

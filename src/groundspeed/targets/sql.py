@@ -1,0 +1,267 @@
+"""What groundspeed asks a PostgreSQL server over SQL, versions 13 to 18; owned or given.
+
+A connection is held only while it is needed: none of ours is open while load is measured.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from groundspeed.errors import TargetError
+from groundspeed.record import Caution, ServerFacts, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+APPLICATION_NAME = "groundspeed"
+_CONNECT_TIMEOUT_S = 10
+# pgbench writes one account every 61 rows of a page at fillfactor 100; a step below that touches
+# every page of the table, and the lookups touch every leaf of its index.
+_ACCOUNTS_PER_PAGE = 60
+_ACCOUNTS_PER_SCALE = 100_000
+
+_SHARED_STATISTICS = (
+    # (name for pg_stat_reset_shared, first version)
+    ("bgwriter", 130000),
+    ("archiver", 130000),
+    ("wal", 140000),
+    ("io", 160000),
+    ("checkpointer", 170000),
+)
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """How to reach a database. The password never shows in a repr or a message."""
+
+    conninfo: str
+    password: str | None
+
+    def __repr__(self) -> str:
+        """Show everything but the password."""
+        return f"Address({self.conninfo!r})"
+
+    def at(self, dbname: str) -> Address:
+        """The same server and user, another database."""
+        conninfo = psycopg.conninfo.make_conninfo(self.conninfo, dbname=dbname)
+        return Address(conninfo=conninfo, password=self.password)
+
+
+def _reason(error: psycopg.Error, address: Address) -> str:
+    diagnosed = error.diag.message_primary if error.diag else None
+    text = diagnosed or (str(error).strip().splitlines() or ["no reason given"])[-1]
+    text = re.sub(r"\s+", " ", text)
+    return text.replace(address.password, "***") if address.password else text
+
+
+def _hint(error: psycopg.Error) -> str:
+    text = str(error)
+    if "password" in text or "authentication" in text or "fe_sendauth" in text:
+        return "check the user, and the variable named by password_env"
+    if "permission" in text or "must be" in text:
+        return "grant the right, or name a user in the dsn that has it"
+    return "check that the server runs and that the dsn names it"
+
+
+@contextmanager
+def connect(address: Address) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """Open a connection that commits every statement. Raises TargetError for all of psycopg's."""
+    try:
+        with psycopg.connect(
+            address.conninfo,
+            password=address.password,
+            autocommit=True,
+            connect_timeout=_CONNECT_TIMEOUT_S,
+            application_name=APPLICATION_NAME,
+        ) as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise TargetError(f"PostgreSQL: {_reason(error, address)}", _hint(error)) from None
+
+
+def answers(address: Address) -> bool:
+    """Tell whether the server answers a query."""
+    try:
+        with connect(address) as connection:
+            connection.execute("SELECT 1")
+    except TargetError:
+        return False
+    return True
+
+
+def facts(address: Address) -> ServerFacts:
+    """Ask for version, settings that differ from their defaults, and extensions."""
+    with connect(address) as connection:
+        settings = connection.execute(
+            "SELECT name, setting, unit, source FROM pg_settings"
+            " WHERE source NOT IN ('default', 'client', 'session')"
+            "   AND setting IS DISTINCT FROM boot_val ORDER BY name"
+        ).fetchall()
+        extensions = connection.execute(
+            "SELECT extname || ' ' || extversion FROM pg_extension ORDER BY 1"
+        ).fetchall()
+        return ServerFacts(
+            version=connection.info.parameter_status("server_version") or "",
+            version_num=connection.info.server_version,
+            settings=tuple(
+                Setting(
+                    name=str(name),
+                    value=str(value),
+                    unit=None if unit is None else str(unit),
+                    source=str(source),
+                )
+                for name, value, unit, source in settings
+                if name not in _PRIVATE_SETTINGS
+            ),
+            extensions=tuple(str(row[0]) for row in extensions),
+        )
+
+
+# Paths and commands that say nothing about speed, differ in every environment by nature, or may
+# hold secrets (a replication connection string has its password in it).
+_PRIVATE_SETTINGS = frozenset(
+    {
+        "archive_command",
+        "cluster_name",
+        "config_file",
+        "data_directory",
+        "external_pid_file",
+        "hba_file",
+        "ident_file",
+        "listen_addresses",
+        "log_directory",
+        "log_filename",
+        "port",
+        "primary_conninfo",
+        "restore_command",
+        "ssl_passphrase_command",
+        "unix_socket_directories",
+    }
+)
+
+
+def checkpoint(address: Address) -> tuple[Caution, ...]:
+    """Write all dirty pages; a caution where the user may not."""
+    try:
+        with connect(address) as connection:
+            connection.execute("CHECKPOINT")
+    except TargetError as error:
+        return (
+            Caution(
+                code="no-checkpoint",
+                message=f"no checkpoint before the trial ({error.message}):"
+                " an earlier load's dirty pages may have cost it time",
+            ),
+        )
+    return ()
+
+
+def reset_statistics(address: Address) -> tuple[Caution, ...]:
+    """Set statistics to zero, database and shared; a caution for what the user may not."""
+    refused: list[str] = []
+    with connect(address) as connection:
+        version = connection.info.server_version
+        statements = ["SELECT pg_stat_reset()"]
+        statements += [
+            f"SELECT pg_stat_reset_shared('{name}')"
+            for name, first_version in _SHARED_STATISTICS
+            if version >= first_version
+        ]
+        for statement in statements:
+            try:
+                connection.execute(statement.encode())
+            except psycopg.errors.InsufficientPrivilege:
+                refused.append(statement.removeprefix("SELECT "))
+    if not refused:
+        return ()
+    message = f"statistics were not reset, the user may not call {', '.join(refused)}"
+    return (Caution(code="statistics-not-reset", message=message),)
+
+
+def wait_for_clients_to_leave(address: Address, *, limit_s: float = 30.0) -> None:
+    """Return when no other client backend is left in the database.
+
+    A load that was ended leaves backends that finish their transaction first. Raises TargetError
+    when some are there after `limit_s`.
+    """
+    with connect(address) as connection:
+        pauses = [0.005] * 40 + [0.1] * int(limit_s * 10)
+        for pause_s in pauses:
+            row = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            ).fetchone()
+            if row == (0,):
+                return
+            select.select([], [], [], pause_s)
+    raise TargetError(
+        f"clients of an earlier load did not leave within {limit_s:g} s",
+        "look at pg_stat_activity of that server",
+    )
+
+
+def fill_buffers(address: Address, scale: int) -> None:
+    """Read every page of the accounts table and its index through shared buffers.
+
+    By index lookups, because a sequential scan of a large table uses a small ring of buffers and
+    leaves the cache as cold as before; pg_prewarm would do, but not every server has it.
+    """
+    with connect(address) as connection:
+        for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"):
+            connection.execute(sql.SQL("SET {} = off").format(sql.Identifier(name)))
+        connection.execute(
+            "SELECT count(a.abalance) FROM generate_series(1, %s, %s) AS g(aid)"
+            " JOIN pgbench_accounts a USING (aid)",
+            (scale * _ACCOUNTS_PER_SCALE, _ACCOUNTS_PER_PAGE),
+        )
+        for table in ("pgbench_tellers", "pgbench_branches"):
+            connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
+
+
+def scale_of(address: Address) -> int:
+    """Scale of the pgbench dataset in the database. Raises TargetError when there is none."""
+    with connect(address) as connection:
+        row = connection.execute("SELECT count(*) FROM pgbench_branches").fetchone()
+    assert row is not None  # noqa: S101 - count(*) has a row
+    return int(str(row[0]))
+
+
+def vacuum(address: Address) -> None:
+    """Make the space of dead rows free again and empty the history, as pgbench does itself."""
+    with connect(address) as connection:
+        connection.execute("TRUNCATE pgbench_history")
+        connection.execute(
+            "VACUUM pgbench_branches, pgbench_tellers, pgbench_accounts"
+        )
+
+
+def create_database(address: Address, name: str, comment: str) -> None:
+    """Create a database with a comment that says whose it is. Raises TargetError."""
+    with connect(address) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL("COMMENT ON DATABASE {} IS {}").format(
+                sql.Identifier(name), sql.Literal(comment)
+            )
+        )
+
+
+def drop_database(address: Address, name: str, comment: str) -> None:
+    """Drop a database, with its connections, only if it carries the comment. Raises TargetError."""
+    with connect(address) as connection:
+        row = connection.execute(
+            "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s",
+            (name,),
+        ).fetchone()
+        # Without any comment: we died between CREATE DATABASE and COMMENT. The name holds a
+        # random part, so nobody else's database has it.
+        if row is not None and row[0] in (comment, None):
+            connection.execute(
+                sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+            )

@@ -1,0 +1,1 @@
+"""One module per load tool: what to type, and what its output means. Nothing is executed here."""
