@@ -17,14 +17,17 @@ from groundspeed.record import (
     LagSummary,
     LatencySummary,
     Measured,
+    Outcome,
 )
 from groundspeed.stats import histogram
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from groundspeed.plan import Trial, WorkloadPlan
     from groundspeed.ports import LoadResult
-    from groundspeed.record import LogTotals, Outcome
+    from groundspeed.record import LogTotals
     from groundspeed.tools.pgbench import Report
 
 # How far the number of sampled lines may be from what the sampling rate leads to expect, in
@@ -80,7 +83,7 @@ def judge(
         outcome=_measured(report, result.log, sampling_ratio),
         cautions=(
             *_log_cautions(trial, report, result.log, sampling_ratio, cpu_count),
-            *_load_cautions(trial, report),
+            *_load_cautions(trial, report, result.log),
         ),
     )
 
@@ -107,65 +110,61 @@ def _log_gap(report: Report, log: LogTotals, sampling_ratio: float) -> str | Non
     return None
 
 
-def _load_cautions(trial: Trial, report: Report) -> list[Caution]:
-    told: list[Caution] = []
+def _load_cautions(trial: Trial, report: Report, log: LogTotals) -> Iterator[Caution]:
     if trial.rate_per_s is None:
-        told.append(
-            Caution(
-                code="closed-loop",
-                message="closed loop: each client waits for its answer before it sends the next,"
-                " so latency hides queueing; pgbench.rate measures at a given arrival rate",
-            )
+        yield Caution(
+            code="closed-loop",
+            message="closed loop: each client waits for its answer before it sends the next,"
+            " so latency hides queueing; pgbench.rate measures at a given arrival rate",
         )
     if report.failed_count:
         total = report.transaction_count + report.failed_count
-        told.append(
-            Caution(
-                code="failed-transactions",
-                message=f"{report.failed_count} of {total} transactions failed",
-            )
+        yield Caution(
+            code="failed-transactions",
+            message=f"{report.failed_count} of {total} transactions failed",
         )
-    return told
+    if log.min_us == 0 and log.failed:
+        # Seen with pgbench 15 and 16: right after a failure a client logs a success of 0 us.
+        yield Caution(
+            code="zero-latency",
+            message="pgbench logged transactions of 0 us beside failed ones: low percentiles are"
+            " too good",
+        )
 
 
 def _log_cautions(
     trial: Trial, report: Report, log: LogTotals, sampling_ratio: float, cpu_count: int
-) -> list[Caution]:
-    told: list[tuple[str, str]] = []
+) -> Iterator[Caution]:
     if sampling_ratio < 1:
-        told.append(
-            (
-                "sampled-log",
-                "percentiles rest on a sample of the transactions: logging all would have cost"
-                " more than 1% of the throughput",
-            )
+        yield Caution(
+            code="sampled-log",
+            message="percentiles rest on a sample of the transactions: logging all would have cost"
+            " more than 1% of the throughput",
         )
     cost_ratio = pgbench.log_cost_ratio(
         report.tps_per_s * sampling_ratio, threads=trial.cell.threads, cpu_count=cpu_count
     )
     if cost_ratio > _LOG_COST_CAUTION_RATIO:
-        told.append(
-            (
-                "log-cost",
-                f"the transaction log may have cost up to {cost_ratio:.1%} of the throughput:"
-                " the warm-up was slower than the trial and asked for too large a sample",
-            )
+        yield Caution(
+            code="log-cost",
+            message=f"the transaction log may have cost up to {cost_ratio:.1%} of the throughput:"
+            " the warm-up was slower than the trial and asked for too large a sample",
         )
     if log.malformed:
-        told.append(("malformed-log", f"{log.malformed} lines of the log could not be read"))
+        yield Caution(
+            code="malformed-log", message=f"{log.malformed} lines of the log could not be read"
+        )
     if log.out_of_range:
-        told.append(
-            (
-                "clock-jump",
-                f"{log.out_of_range} transactions carry times outside the trial: the wall clock"
-                " jumped; per-second series are incomplete, totals are not",
-            )
+        yield Caution(
+            code="clock-jump",
+            message=f"{log.out_of_range} transactions carry times outside the trial: the wall clock"
+            " jumped; per-second series are incomplete, totals are not",
         )
     if log.punch_failures:
-        told.append(
-            ("log-memory", "log memory could not be freed while the trial ran (no hole punching)")
+        yield Caution(
+            code="log-memory",
+            message="log memory could not be freed while the trial ran (no hole punching)",
         )
-    return [Caution(code=code, message=message) for code, message in told]
 
 
 def _measured(report: Report, log: LogTotals, sampling_ratio: float) -> Measured:

@@ -327,10 +327,7 @@ def _estimate(
         default=0,
     )
     buffers_bytes = max(
-        (
-            _setting_bytes(e, "shared_buffers", 8192, DEFAULT_SHARED_BUFFERS_BYTES)
-            for e in owned
-        ),
+        (_setting_bytes(e, "shared_buffers", 8192, DEFAULT_SHARED_BUFFERS_BYTES) for e in owned),
         default=0,
     )
     # WAL of the initialisation itself stays below twice max_wal_size; small datasets need less.

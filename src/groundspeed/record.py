@@ -111,11 +111,12 @@ class SecondRow(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     failed: int
     skipped: int
-    mean_us: float
-    p50_us: float
-    p95_us: float
-    p99_us: float
-    max_us: float
+    # None in a second without a transaction that succeeded: a stall is a row too.
+    mean_us: float | None
+    p50_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+    max_us: float | None
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measured"):

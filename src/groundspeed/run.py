@@ -6,7 +6,8 @@ stopped. It owns no machine and writes no file: targets and a store do.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
+from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import msgspec
 from groundspeed import __version__
 from groundspeed.errors import StoreError, TargetError
 from groundspeed.measurement import judge
-from groundspeed.ports import Progress
+from groundspeed.ports import Clock, Listener, Store, Target
 from groundspeed.record import (
     Caution,
     Failed,
@@ -31,10 +32,10 @@ from groundspeed.record import (
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from groundspeed.plan import Command, Plan, Trial
-    from groundspeed.ports import Clock, Listener, LoadResult, Store, Target
+    from groundspeed.ports import LoadResult, Progress
     from groundspeed.record import Outcome
 
 # A wall clock and the monotonic clock differ by far less over a trial unless somebody set it.
@@ -93,9 +94,10 @@ def execute(plan: Plan, crew: Crew) -> None:
     try:
         states = {name: _set_up(plan, crew, name) for name in wanted}
         for number, trial in enumerate(todo, start=1):
-            pace = _Pace(plan, crew.clock, todo[number - 1 :])
             crew.listener.trial_started(
-                trial, number=len(plan.trials) - len(todo) + number, left_s=pace.left_s
+                trial,
+                number=len(plan.trials) - len(todo) + number,
+                left_s=_left_s(plan, todo[number - 1 :]),
             )
             record = _Attempt(plan, crew, trial, states[trial.cell.environment]).run()
             _keep(crew, record)
@@ -103,13 +105,10 @@ def execute(plan: Plan, crew: Crew) -> None:
         _tear_down(crew, list(wanted))
 
 
-class _Pace:
-    """Estimates what is left from the plan; shown, never measured by."""
-
-    def __init__(self, plan: Plan, clock: Clock, todo: Sequence[Trial]) -> None:
-        del clock
-        overhead_s = (plan.estimate.wall_s - plan.estimate.load_s) / max(1, len(plan.trials))
-        self.left_s = sum(t.duration_s + overhead_s for t in todo)
+def _left_s(plan: Plan, todo: Sequence[Trial]) -> float:
+    """Estimate what is left, from the plan; shown to people, never measured by."""
+    overhead_s = (plan.estimate.wall_s - plan.estimate.load_s) / max(1, len(plan.trials))
+    return sum(trial.duration_s + overhead_s for trial in todo)
 
 
 def _set_up(plan: Plan, crew: Crew, name: str) -> _EnvironmentState:
@@ -144,7 +143,7 @@ def _attempt_number(crew: Crew, trial: Trial) -> int:
 
 
 def _timestamp(wall_s: float) -> str:
-    moment = datetime.datetime.fromtimestamp(wall_s, tz=datetime.UTC)
+    moment = dt.datetime.fromtimestamp(wall_s, tz=dt.UTC)
     return moment.isoformat(timespec="milliseconds")
 
 
@@ -188,7 +187,8 @@ class _Attempt:
         elapsed_s = clock.monotonic_s() - started_s
         jump_s = clock.wall_s() - started_wall_s - elapsed_s
         if abs(jump_s) > _CLOCK_JUMP_S:
-            self._caution("clock-jump", f"the wall clock jumped by {jump_s:+.1f} s during the trial")
+            message = f"the wall clock jumped by {jump_s:+.1f} s during the trial"
+            self._caution("clock-jump", message)
         return self._record(outcome, _timestamp(started_wall_s), elapsed_s)
 
     @contextmanager

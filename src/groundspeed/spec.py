@@ -34,7 +34,8 @@ from groundspeed.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-BUILTIN_WORKLOADS = ("select-only", "simple-update", "tpcb-like")
+BuiltinWorkload = Literal["select-only", "simple-update", "tpcb-like"]
+BUILTIN_WORKLOADS: tuple[BuiltinWorkload, ...] = ("select-only", "simple-update", "tpcb-like")
 OLDEST_POSTGRES, NEWEST_POSTGRES = 13, 18
 
 
@@ -217,8 +218,7 @@ def _workload_kind(value: object) -> str:
 
 
 Workload = Annotated[
-    Annotated[Literal["select-only", "simple-update", "tpcb-like"], Tag("built-in")]
-    | Annotated[ScriptWorkload, Tag("script")],
+    Annotated[BuiltinWorkload, Tag("built-in")] | Annotated[ScriptWorkload, Tag("script")],
     Discriminator(_workload_kind),
 ]
 
@@ -247,7 +247,9 @@ class Pgbench(_Model):
     latency_limit: PositiveDuration | None = Field(
         default=None, description="Transactions over it are counted as late."
     )
-    max_tries: Count = Field(default=1, description="Tries of a transaction that fails to serialize.")
+    max_tries: Count = Field(
+        default=1, description="Tries of a transaction that fails to serialize or deadlocks."
+    )
     progress: WholeDuration = Field(default=1.0, description="Interval of pgbench's own reports.")
 
 
@@ -289,7 +291,9 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """YAML as the standard says: a key written twice is an error, not the last one's victory."""
 
     def construct_mapping(
-        self, node: yaml.MappingNode, deep: bool = False  # noqa: FBT001, FBT002 - PyYAML's signature
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,  # noqa: FBT001, FBT002 - PyYAML's signature
     ) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key_node, _ in node.value:
@@ -368,7 +372,9 @@ _TAGS = {"embedded", "server", "built-in", "script", "word", "list"}
 _TAGGED_FIELDS = {"environments", "workloads", "threads"}
 
 
-def _complaint(source: str, error: dict[str, Any]) -> tuple[str, str]:
+def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
+    source: str, error: dict[str, Any]
+) -> tuple[str, str]:
     location = [part for part in error["loc"] if part != "[key]"]
     shown = [
         str(part)

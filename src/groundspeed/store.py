@@ -7,12 +7,12 @@ and named in a caution; it never takes a neighbour with it.
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import errno
 import fcntl
 import io
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -23,6 +23,9 @@ from groundspeed.errors import StoreError
 from groundspeed.record import Caution, Failed, Measured, Record, SecondRow, Skipped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from groundspeed.plan import Plan
 
 PLAN_FILE = "plan.json"
@@ -30,6 +33,7 @@ RECORDS_FILE = "records.jsonl"
 # Blocks put by, so that the record of a trial that filled the disk still finds room.
 RESERVE_FILE = "reserve"
 RESERVE_BYTES = 1024 * 1024
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _LOCK_FILE = ".groundspeed.lock"
 _SERIES_COLUMNS = (
     "second_index",
@@ -59,7 +63,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _store_error(error: OSError, path: Path) -> StoreError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in _NO_ROOM:
         return StoreError(
             f"{path}: the disk is full",
             "make room, then groundspeed resume the run directory",
@@ -122,7 +126,7 @@ class RunLock:
         self._path = results_dir / _LOCK_FILE
         self._file: io.TextIOWrapper | None = None
 
-    def __enter__(self) -> RunLock:
+    def __enter__(self) -> Self:
         """Take the lock. Raises StoreError when another groundspeed has it."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,6 +182,8 @@ class RunStore:
                 os.truncate(self._path, whole)
             self._records = list(_decode_lines(data[:whole], self._path)[0])
             self._size = whole
+            # Set once the disk was full: the trial at hand is still kept, then the run ends.
+            self._full: StoreError | None = None
             self._file = self._path.open("ab", buffering=0)
             self._reserve()
             sync_directory(run_dir)
@@ -204,23 +210,26 @@ class RunStore:
     def append(self, record: Record) -> None:
         """Keep a record for good. Raises StoreError; then the file is as it was before.
 
-        On a full disk the reserve is given up first, so this record is kept and the error then
-        comes with the next write.
+        On a full disk the reserve is given up first: this record is kept, and the error comes
+        after it, so that the run ends with everything that was measured.
         """
-        line = records.encode(record)
+        self._with_reserve(lambda: self._write(records.encode(record)), self._path)
+        self._records.append(record)
+        if self._full is not None:
+            raise self._full
+
+    def _with_reserve(self, write: Callable[[], object], path: Path) -> None:
         try:
-            self._write(line)
+            write()
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise _store_error(error, self._path) from None
+            self._full = _store_error(error, path)
+            if error.errno not in _NO_ROOM:
+                raise self._full from None
             (self._dir / RESERVE_FILE).unlink(missing_ok=True)
             try:
-                self._write(line)
+                write()
             except OSError as second_error:
-                raise _store_error(second_error, self._path) from None
-            self._records.append(record)
-            raise _store_error(error, self._path) from None
-        self._records.append(record)
+                raise _store_error(second_error, path) from None
 
     def _write(self, line: bytes) -> None:
         try:
@@ -246,10 +255,8 @@ class RunStore:
         self._write_file(self._dir / "series" / f"{trial_id}.{attempt}.csv", text.getvalue())
 
     def _write_file(self, path: Path, text: str) -> None:
-        try:
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise _store_error(error, path) from None
+        data = text.encode("utf-8", errors="backslashreplace")
+        self._with_reserve(lambda: path.write_bytes(data), path)
 
 
 def _decode_lines(data: bytes, path: Path) -> tuple[tuple[Record, ...], tuple[Caution, ...]]:
@@ -311,17 +318,21 @@ def _read_seconds(run_dir: Path, record: Record) -> tuple[SecondRow, ...]:
                 count=int(row[1]),
                 failed=int(row[2]),
                 skipped=int(row[3]),
-                mean_us=float(row[4]),
-                p50_us=float(row[5]),
-                p95_us=float(row[6]),
-                p99_us=float(row[7]),
-                max_us=float(row[8]),
+                mean_us=_optional(row[4]),
+                p50_us=_optional(row[5]),
+                p95_us=_optional(row[6]),
+                p99_us=_optional(row[7]),
+                max_us=_optional(row[8]),
             )
             for row in csv.reader(lines)
         )
     except (OSError, ValueError, IndexError):
         # A series is for pictures; the record has the figures, so a lost one costs no result.
         return ()
+
+
+def _optional(text: str) -> float | None:
+    return float(text) if text else None
 
 
 def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
@@ -335,6 +346,8 @@ def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
 
 def _run_info(run_dir: Path, *, running: bool) -> RunInfo:
     plan = read_plan(run_dir)
+    created_s = (run_dir / PLAN_FILE).stat().st_mtime
+    started_at = dt.datetime.fromtimestamp(created_s, tz=dt.UTC)
     found, _ = _read_records(run_dir)
     last = {record.trial.trial_id: record.outcome for record in found}
     outcomes = list(last.values())
@@ -347,7 +360,7 @@ def _run_info(run_dir: Path, *, running: bool) -> RunInfo:
         run_id=run_dir.name,
         path=str(run_dir),
         suite_name=plan.suite_name,
-        started_at=found[0].started_at if found else "",
+        started_at=started_at.isoformat(timespec="seconds"),
         planned_count=len(plan.trials),
         measured_count=sum(isinstance(o, Measured) for o in outcomes),
         failed_count=sum(isinstance(o, Failed) for o in outcomes),

@@ -10,11 +10,12 @@ import contextlib
 import fcntl
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 import msgspec
 import platformdirs
@@ -73,7 +74,7 @@ class LeaseFile:
         self._lease = Lease(run_id=run_id)
         self._file: IO[bytes] | None = None
 
-    def __enter__(self) -> LeaseFile:
+    def __enter__(self) -> Self:
         """Take the lease. Raises TargetError when the state directory cannot be written."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +97,8 @@ class LeaseFile:
             self._file.close()
 
     def _write(self) -> None:
-        assert self._file is not None  # noqa: S101 - entered before use
+        if self._file is None:
+            raise RuntimeError("a lease is entered before it is used")
         # Appended, a line a state: replacing the file would lose the lock, writing over it could
         # be torn. The last whole line is what is owned.
         self._file.write(msgspec.json.encode(self._lease) + b"\n")
@@ -176,8 +178,6 @@ def _end(owned: OwnedProcess) -> None:
 
 
 def _wait_gone(pidfd: int, patience_s: float) -> None:
-    import select  # noqa: PLC0415 - only a sweep needs it
-
     select.select([pidfd], [], [], patience_s)
 
 

@@ -24,7 +24,7 @@ from groundspeed.targets import process
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from groundspeed.plan import Command, Trial
@@ -43,7 +43,8 @@ class _Reader:
     def __init__(self, directory: Path, trial: Trial) -> None:
         arguments = ["--follow", directory, "--prefix", LOG_NAME]
         # A wall clock, because pgbench's log is in wall-clock time.
-        arguments += ["--start-us", str(round(time.time() * 1e6)), "--seconds", str(trial.duration_s)]
+        start_us = round(time.time() * 1e6)
+        arguments += ["--start-us", str(start_us), "--seconds", str(trial.duration_s)]
         if trial.rate_per_s is not None:
             arguments.append("--has-lag")
         if trial.max_tries > 1:
@@ -133,10 +134,13 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
     directory: Path,
     address: Address,
     account: Account | None,
+    variables: Mapping[str, str],
     limit_s: float,
     on_progress: Callable[[Progress], None],
 ) -> LoadResult:
     """Run a load command in `directory`; with a trial, read its log from there.
+
+    `variables` are environment variables for libpq beyond the connection string.
 
     The command is interrupted after `limit_s`. On any exception, Ctrl-C among them, everything
     that was started is ended before it goes on.
@@ -145,7 +149,7 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
         (directory / name).write_text(text, encoding="utf-8")
         (directory / name).chmod(0o644)
     with ExitStack() as stack:
-        environment = {"PGCONNECT_TIMEOUT": "10", "PGAPPNAME": "pgbench"}
+        environment = {**variables, "PGCONNECT_TIMEOUT": "10", "PGAPPNAME": "pgbench"}
         pass_fds = []
         if address.password is not None:
             line = "*:*:*:*:" + address.password.replace("\\", "\\\\").replace(":", "\\:")

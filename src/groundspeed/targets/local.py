@@ -12,8 +12,8 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,18 +22,19 @@ import msgspec
 from groundspeed.errors import TargetError
 from groundspeed.record import StorageFacts
 from groundspeed.targets import installation, leases, load, places, process, sql
+from groundspeed.targets.leases import LeaseFile
+from groundspeed.targets.process import Account
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import subprocess
 
     from groundspeed.plan import Command, EnvironmentPlan, Trial
     from groundspeed.ports import LoadResult, Progress
     from groundspeed.record import Caution, ServerFacts
     from groundspeed.storage.placement import Placement
     from groundspeed.targets.installation import Installation
-    from groundspeed.targets.leases import LeaseFile, OwnedProcess
-    from groundspeed.targets.process import Account
+    from groundspeed.targets.leases import OwnedProcess
 
 DATABASE = "groundspeed"
 SUPERUSER = "postgres"
@@ -136,11 +137,11 @@ class EmbeddedTarget:
 
     def _make_places(self) -> None:
         account, lease = self._with.account, self._with.lease
-        base = places.reachable_on_same_storage(Path(self._placement.directory), account, lease)
+        base = places.reachable_on_same_storage(Path(self._placement.directory), account)
         self._home = places.make(base / self._owned_name, account, lease)
         if self._placement.wal_directory is not None:
             wal_base = places.reachable_on_same_storage(
-                Path(self._placement.wal_directory), account, lease
+                Path(self._placement.wal_directory), account
             )
             self._wal_home = places.make(wal_base / f"{self._owned_name}-wal", account, lease)
         # A path of its own, because a unix socket's path may have 107 bytes only.
@@ -212,7 +213,7 @@ class EmbeddedTarget:
         self.stop()
         if self._with.clone:
             for source, pristine in self._clones():
-                places.clone(source, pristine, self._with.account)
+                places.clone(source, pristine)
 
     def _clones(self) -> tuple[tuple[Path, Path], ...]:
         pairs = [(self.data_directory, self._home / "pristine")]
@@ -282,11 +283,13 @@ class EmbeddedTarget:
         if self._postmaster is None:
             return
         process.end(self._postmaster, first=first, patience_s=patience_s)
+        killed = self._postmaster.returncode < 0
         self._postmaster = None
         if self._owned_postmaster is not None:
             self._with.lease.disown_process(self._owned_postmaster)
             self._owned_postmaster = None
-        self._with.lease.disown_shared_memory()
+        if not killed:
+            self._with.lease.disown_shared_memory()
 
     def reset(self) -> None:
         """Bring the dataset back: at once by clone, else by VACUUM at the next start."""
@@ -296,7 +299,7 @@ class EmbeddedTarget:
         self.stop()
         for source, pristine in self._clones():
             shutil.rmtree(source)
-            places.clone(pristine, source, self._with.account)
+            places.clone(pristine, source)
 
     def check(self) -> tuple[Caution, ...]:
         """Make sure the dataset is whole and in shared buffers as far as it fits."""
@@ -336,6 +339,7 @@ class EmbeddedTarget:
             directory=self._load_directory,
             address=self._address,
             account=self._with.account,
+            variables={},
             limit_s=limit_s,
             on_progress=on_progress,
         )

@@ -32,7 +32,7 @@ def memory_directory() -> Path:
     """The directory for logs that live in memory. Raises TargetError when there is none."""
     path = Path("/dev/shm")  # noqa: S108
     if not path.is_dir():
-        raise TargetError("/dev/shm is missing", "mount a tmpfs of at least 64 MB there")
+        raise TargetError(f"{path} is missing", "mount a tmpfs of at least 64 MB there")
     return path
 
 
@@ -44,12 +44,11 @@ def _existing(path: Path) -> Path:
     return next(p for p in (path, *path.parents) if p.exists())
 
 
-def reachable_on_same_storage(asked: Path, account: Account | None, lease: LeaseFile) -> Path:
+def reachable_on_same_storage(asked: Path, account: Account | None) -> Path:
     """Choose the directory for the files: the one asked for, or another on the same file system.
 
     Raises TargetError when the storage has no place that the server's user can reach.
     """
-    del lease
     asked = asked.absolute()
     if not os.access(_existing(asked), os.W_OK):
         raise TargetError(f"{asked}: may not be written", "name a storage directory you may write")
@@ -136,7 +135,7 @@ def can_clone(directory: Path) -> bool:
     return True
 
 
-def clone(source: Path, copy: Path, account: Account | None) -> None:
+def clone(source: Path, copy: Path) -> None:
     """Copy a directory tree by sharing its blocks. Raises TargetError."""
     done = subprocess.run(
         ["cp", "-a", "--reflink=always", str(source), str(copy)],  # noqa: S607
@@ -149,4 +148,3 @@ def clone(source: Path, copy: Path, account: Account | None) -> None:
             f"{source} cannot be cloned: {done.stderr.strip().splitlines()[-1:]}",
             "check the room on that storage",
         )
-    del account

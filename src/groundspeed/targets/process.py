@@ -64,7 +64,7 @@ def _setpriv(account: Account | None, death_signal: str) -> list[str]:
     return [*prefix, "--"]
 
 
-def start(
+def start(  # noqa: PLR0913 - a process has so many circumstances
     argv: Sequence[str | Path],
     *,
     account: Account | None,
@@ -95,7 +95,9 @@ def start(
             start_new_session=True,
         )
     except OSError as error:
-        raise TargetError(f"{argv[0]} cannot be started: {error.strerror}", "see groundspeed doctor") from None
+        raise TargetError(
+            f"{argv[0]} cannot be started: {error.strerror}", "see groundspeed doctor"
+        ) from None
 
 
 def run(

@@ -34,6 +34,16 @@ def drop_owned_database(database: OwnedDatabase) -> None:
     sql.drop_database(address, database.name, database.comment)
 
 
+def _libpq_variables() -> dict[str, str]:
+    """The caller's libpq variables (TLS, services), without what the run decides itself."""
+    decided = ("PGPASSWORD", "PGDATABASE", "PGAPPNAME", "PGCONNECT_TIMEOUT")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("PG") and name not in decided
+    }
+
+
 class ServerTarget:
     """Implements `ports.Target` for a server that somebody else owns."""
 
@@ -165,6 +175,7 @@ class ServerTarget:
             address=self._address,
             # Its certificates are the user's, below the user's home.
             account=None,
+            variables=_libpq_variables(),
             limit_s=limit_s,
             on_progress=on_progress,
         )

@@ -48,7 +48,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         return f"Address({self.conninfo!r})"
 
     def at(self, dbname: str) -> Address:
-        """The same server and user, another database."""
+        """Name another database of the same server and user."""
         conninfo = psycopg.conninfo.make_conninfo(self.conninfo, dbname=dbname)
         return Address(conninfo=conninfo, password=self.password)
 
@@ -236,9 +236,7 @@ def vacuum(address: Address) -> None:
     """Make the space of dead rows free again and empty the history, as pgbench does itself."""
     with connect(address) as connection:
         connection.execute("TRUNCATE pgbench_history")
-        connection.execute(
-            "VACUUM pgbench_branches, pgbench_tellers, pgbench_accounts"
-        )
+        connection.execute("VACUUM pgbench_branches, pgbench_tellers, pgbench_accounts")
 
 
 def create_database(address: Address, name: str, comment: str) -> None:

@@ -14,6 +14,8 @@ import msgspec
 from groundspeed.plan import Command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from groundspeed.plan import Trial, WorkloadPlan
 
 SCRIPT_FILE = "script.sql"
@@ -49,9 +51,9 @@ def command(
 
     `sampling_ratio` in (0, 1] is the share of transactions that pgbench logs.
     """
-    log = ("-l", f"--log-prefix={log_prefix}")
+    log = ["-l", f"--log-prefix={log_prefix}"]
     if sampling_ratio < 1:
-        log += (f"--sampling-rate={sampling_ratio:g}",)
+        log.append(f"--sampling-rate={sampling_ratio:g}")
     return _command(trial, workload, conninfo, str(trial.duration_s), log)
 
 
@@ -63,11 +65,11 @@ def warm_up_command(
     pgbench takes whole seconds only, so a shorter warm-up has to be ended from outside.
     """
     duration = str(max(1, math.ceil(trial.warm_up_s)))
-    return _command(trial, workload, conninfo, duration, ("-l", f"--log-prefix={log_prefix}"))
+    return _command(trial, workload, conninfo, duration, ["-l", f"--log-prefix={log_prefix}"])
 
 
 def _command(
-    trial: Trial, workload: WorkloadPlan, conninfo: str, duration: str, log: tuple[str, ...]
+    trial: Trial, workload: WorkloadPlan, conninfo: str, duration: str, log: Sequence[str]
 ) -> Command:
     cell = trial.cell
     arguments = [
@@ -151,8 +153,8 @@ def _field(text: str, pattern: str) -> str | None:
 def _required(text: str, pattern: str) -> str:
     value = _field(text, pattern)
     if value is None:
-        msg = f"pgbench's report lacks the line {pattern.split(':')[0].split(' =')[0]!r}"
-        raise ValueError(msg)
+        name = re.split(r":| =", pattern, maxsplit=1)[0]
+        raise ValueError(f"pgbench's report lacks the line {name!r}")
     return value
 
 
@@ -193,7 +195,7 @@ def parse(stdout: str) -> Report:
         latency_average_s=float(_required(stdout, r"latency average = ([\d.]+) ms")) / 1000,
         latency_stddev_s=_ms(_field(stdout, r"latency stddev = ([\d.]+) ms")),
         schedule_lag_mean_s=_ms(_field(stdout, r"rate limit schedule lag: avg ([\d.]+)")),
-        schedule_lag_max_s=_ms(_field(stdout, r"rate limit schedule lag: avg [\d.]+ \(max ([\d.]+)\)")),
+        schedule_lag_max_s=_ms(_field(stdout, r"rate limit schedule lag: .* \(max ([\d.]+)\)")),
         initial_connection_s=_ms(_field(stdout, r"initial connection time = ([\d.]+) ms")),
         tps_per_s=float(tps),
     )

@@ -1,0 +1,109 @@
+"""Which record of a trial counts, when it was tried more than once or a run is given twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groundspeed.analyse.findings import RunRecords
+from groundspeed.record import Caution, Failed, Measured, Record, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class SettledTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """The record that counts for a trial, and the run it is from."""
+
+    run: RunRecords
+    record: Record
+
+
+class MeasuredTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A settled trial with a measurement."""
+
+    run: RunRecords
+    record: Record
+    outcome: Measured
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """One record for each trial that was tried, in plan order of its environment and workload."""
+
+    runs: tuple[RunRecords, ...]
+    environments: tuple[str, ...]
+    workloads: tuple[str, ...]
+    trials: tuple[SettledTrial, ...]
+    measured: tuple[MeasuredTrial, ...]
+    cautions: tuple[Caution, ...]
+
+    def count(self, outcome: type[Measured | Failed | Skipped]) -> int:
+        """Count the trials with this kind of outcome."""
+        return sum(isinstance(t.record.outcome, outcome) for t in self.trials)
+
+    def name(self, trial: SettledTrial | MeasuredTrial) -> str:
+        """Name a trial; with its run where there are several, whose trial ids may be the same."""
+        trial_id = trial.record.trial.trial_id
+        return trial_id if len(self.runs) == 1 else f"{trial.run.run_id}/{trial_id}"
+
+
+def settle(runs: Sequence[RunRecords]) -> Settled:
+    """Choose one record for each trial of each run; a run given twice is taken once."""
+    once: dict[str, RunRecords] = {}
+    cautions: list[Caution] = []
+    for run in runs:
+        if run.run_id in once:
+            message = f"run {run.run_id} was given more than once and is taken once"
+            cautions.append(Caution(code="same-run-twice", message=message))
+        once.setdefault(run.run_id, run)
+    trials: list[SettledTrial] = []
+    for run in once.values():
+        records, doubts = _settle_run(run)
+        trials += [SettledTrial(run=run, record=record) for record in records]
+        cautions += [*run.cautions, *doubts]
+    return Settled(
+        runs=tuple(once.values()),
+        environments=_names(
+            (run.environments for run in once.values()),
+            (t.record.trial.cell.environment for t in trials),
+        ),
+        workloads=_names(
+            (run.workloads for run in once.values()),
+            (t.record.trial.cell.workload for t in trials),
+        ),
+        trials=tuple(trials),
+        measured=tuple(
+            MeasuredTrial(run=t.run, record=t.record, outcome=t.record.outcome)
+            for t in trials
+            if isinstance(t.record.outcome, Measured)
+        ),
+        cautions=tuple(dict.fromkeys(cautions)),
+    )
+
+
+def _names(planned: Iterable[tuple[str, ...]], seen: Iterable[str]) -> tuple[str, ...]:
+    """Order names as planned; records of a plan that was edited since come last."""
+    return tuple(dict.fromkeys([*(name for names in planned for name in names), *seen]))
+
+
+def _settle_run(run: RunRecords) -> tuple[list[Record], list[Caution]]:
+    chosen: dict[str, Record] = {}
+    twice: dict[str, int] = {}
+    for record in run.records:
+        trial_id = record.trial.trial_id
+        earlier = chosen.get(trial_id)
+        if earlier is not None and isinstance(earlier.outcome, Measured):
+            # Never the better or the later of two: choosing among results is how they get wrong.
+            if isinstance(record.outcome, Measured):
+                twice[trial_id] = twice.get(trial_id, 1) + 1
+            continue
+        chosen[trial_id] = record
+    return list(chosen.values()), [
+        Caution(
+            code="measured-twice",
+            message=f"trial {trial_id} of run {run.run_id} was measured {count} times; "
+            "the first measurement counts",
+        )
+        for trial_id, count in twice.items()
+    ]

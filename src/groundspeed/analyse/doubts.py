@@ -1,0 +1,161 @@
+"""Doubts: cautions on records become footnotes, and the whole gets cautions of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundspeed.analyse.confidence import CONFIDENCE_RATIO
+from groundspeed.analyse.findings import Footnote
+from groundspeed.record import Caution, Failed, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from groundspeed.analyse.attempts import MeasuredTrial, Settled, SettledTrial
+    from groundspeed.analyse.findings import Comparison
+    from groundspeed.plan import Cell
+
+# pgbench itself suggests minutes; below this a write trial cannot meet even a checkpoint that is
+# forced by max_wal_size, so its number is that of an idle background.
+SHORT_WRITES_S = 10
+# With fewer comparisons "about 0.2 wrong" says nothing.
+_MANY_COMPARISONS = 5
+_NAMES_SHOWN = 4
+
+
+class FootnoteBook:
+    """Numbers footnotes in order of first mention and remembers at which cells they belong."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+        self._cells: dict[Cell, set[tuple[str, str]]] = {}
+
+    def add(self, code: str, message: str, cells: Iterable[Cell], *, count: int = 1) -> None:
+        """Tell a footnote at these cells; the same words again only add to its count."""
+        key = (code, message)
+        self._counts[key] = self._counts.get(key, 0) + count
+        for cell in cells:
+            self._cells.setdefault(cell, set()).add(key)
+
+    def carry(self, trial: SettledTrial) -> None:
+        """Take over the cautions that ride on a record."""
+        for caution in dict.fromkeys(trial.record.cautions):
+            self.add(caution.code, caution.message, [trial.record.trial.cell])
+
+    def of_cell(self, cell: Cell) -> tuple[int, ...]:
+        """Look up the indices of a cell's footnotes, ascending."""
+        keys = self._cells.get(cell, set())
+        return tuple(index for index, key in enumerate(self._counts) if key in keys)
+
+    def footnotes(self) -> tuple[Footnote, ...]:
+        """All footnotes so far; a later `add` never renumbers an earlier one."""
+        return tuple(
+            Footnote(code=code, message=message, count=count)
+            for (code, message), count in self._counts.items()
+        )
+
+
+def finding_cautions(settled: Settled, comparisons: Sequence[Comparison]) -> tuple[Caution, ...]:
+    """Name the doubts about the whole, the most far-reaching first."""
+    found = [
+        *settled.cautions,
+        *_unmeasured(settled),
+        *_comparison_count(comparisons),
+        *_emulated(settled.measured),
+        *_short_writes(settled.measured),
+        *_closed_loop(settled.measured),
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _trials(count: int) -> str:
+    return "1 trial" if count == 1 else f"{count} trials"
+
+
+def _unmeasured(settled: Settled) -> Iterator[Caution]:
+    names: dict[tuple[str, str], list[str]] = {}
+    for trial in settled.trials:
+        outcome = trial.record.outcome
+        if isinstance(outcome, Failed):
+            names.setdefault(("failed", outcome.reason), []).append(settled.name(trial))
+        elif isinstance(outcome, Skipped):
+            names.setdefault(("skipped", outcome.reason), []).append(settled.name(trial))
+    for (kind, reason), trials in sorted(names.items(), key=lambda item: item[0][0]):
+        were = ("was " if len(trials) == 1 else "were ") if kind == "skipped" else ""
+        message = f"{_trials(len(trials))} {were}{kind}: {reason} ({_some(trials)})"
+        yield Caution(code=f"{kind}-trials", message=message)
+    for run in settled.runs:
+        tried = sum(t.run is run for t in settled.trials)
+        missing = run.planned_trial_count - tried
+        if missing > 0:
+            message = (
+                f"run {run.run_id}: {missing} of {_trials(run.planned_trial_count)} "
+                "not tried; resume the run"
+            )
+            yield Caution(code="missing-trials", message=message)
+
+
+def _comparison_count(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
+    count = sum(c.tps_low is not None for c in comparisons)
+    if count < _MANY_COMPARISONS:
+        if count > 1:
+            yield Caution(
+                code="many-comparisons",
+                message=f"{count} comparisons at {CONFIDENCE_RATIO:.0%} each, "
+                "not corrected for their number",
+            )
+        return
+    wrong = count * (1 - CONFIDENCE_RATIO)
+    yield Caution(
+        code="many-comparisons",
+        message=f"{count} comparisons at {CONFIDENCE_RATIO:.0%} each, not corrected for their "
+        f"number: about {wrong:.2g} of the intervals miss by chance",
+    )
+
+
+def _emulated(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
+    for trial in measured:
+        storage = trial.record.provenance.storage
+        if storage is not None and storage.emulated:
+            message = (
+                f"{trial.record.trial.cell.environment} runs on emulated storage "
+                f"({storage.label}): its delays are imitated, no such device was measured"
+            )
+            yield Caution(code="emulated", message=message)
+
+
+def _writes(trial: MeasuredTrial) -> bool:
+    workload = trial.record.trial.cell.workload
+    known = trial.run.writing_workloads
+    return workload != "select-only" if known is None else workload in known
+
+
+def _short_writes(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
+    durations = sorted(
+        {
+            t.record.trial.duration_s
+            for t in measured
+            if t.record.trial.duration_s < SHORT_WRITES_S and _writes(t)
+        }
+    )
+    if durations:
+        lengths = " or ".join(f"{duration_s} s" for duration_s in durations)
+        message = (
+            f"write trials of {lengths} are shorter than a checkpoint cycle: "
+            "throughput over hours may be lower"
+        )
+        yield Caution(code="short-writes", message=message)
+
+
+def _closed_loop(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
+    if any(t.record.trial.rate_per_s is None for t in measured):
+        message = (
+            "clients wait for each answer before they ask again (closed loop): latency under a "
+            "fixed arrival rate would be higher; set pgbench.rate to measure that"
+        )
+        yield Caution(code="closed-loop", message=message)

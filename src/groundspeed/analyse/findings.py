@@ -1,0 +1,190 @@
+"""What goes into an analysis and what comes out: types without logic.
+
+Everything is in base units and unrounded; `report` scales and words it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from groundspeed.record import (
+    Caution,
+    HostFacts,
+    Record,
+    SecondRow,
+    ServerFacts,
+    StorageFacts,
+)
+
+
+class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
+    """What is analysed: the records of one run directory, as the store reads them.
+
+    `seconds` maps a trial id to its per-second rows; cautions are those of reading (a torn line).
+    `writing_workloads` are those that write; None where that is not known, then all but
+    `select-only` are taken to write.
+    """
+
+    run_id: str
+    suite_name: str
+    description: str
+    planned_trial_count: int
+    environments: tuple[str, ...]
+    workloads: tuple[str, ...]
+    records: tuple[Record, ...]
+    seconds: dict[str, tuple[SecondRow, ...]]
+    cautions: tuple[Caution, ...] = ()
+    writing_workloads: tuple[str, ...] | None = None
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A median over trials with its distribution-free 95% interval, and the range.
+
+    In the unit of its metric. `low` and `high` are None where n is too small for the confidence;
+    `confidence_ratio` is the one really reached (order statistics come in steps). Where no trial
+    has a finite value `n` is 0 and the numbers are NaN.
+    """
+
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+    confidence_ratio: float | None
+    minimum: float
+    maximum: float
+
+
+class CellSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell over its repeats. `footnotes` are indices into `Findings.footnotes`."""
+
+    run_ids: tuple[str, ...]
+    environment: str
+    workload: str
+    clients: int
+    threads: int
+    scale: int
+    tps_per_s: Estimate
+    mean_s: Estimate
+    p50_s: Estimate
+    p95_s: Estimate
+    p99_s: Estimate
+    p999_s: Estimate
+    max_s: Estimate
+    failed_transaction_count: int
+    trial_ids: tuple[str, ...]
+    footnotes: tuple[int, ...]
+
+
+class Answer(Enum):
+    """What a comparison came to; seen from the environment, against the baseline."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    UNDECIDED = "not decided"
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment over the baseline in one cell: ratios of TPS and p99 inside blocks.
+
+    A TPS ratio of 1.2 means 20% more throughput than the baseline. Intervals are None below six
+    pairs, ratios are NaN without any pair. `answer` follows the TPS interval; `why` says in a few
+    words why it is not decided.
+    """
+
+    workload: str
+    clients: int
+    threads: int
+    scale: int
+    baseline: str
+    environment: str
+    pair_count: int
+    tps_ratio: float
+    tps_low: float | None
+    tps_high: float | None
+    p99_ratio: float
+    p99_low: float | None
+    p99_high: float | None
+    confidence_ratio: float | None
+    answer: Answer
+    why: str
+
+
+class EnvironmentFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one environment; `notes` say what varied within it."""
+
+    environment: str
+    run_ids: tuple[str, ...]
+    server: ServerFacts | None
+    host: HostFacts | None
+    storage: StorageFacts | None
+    pgbench_version: str | None
+    reset: str | None
+    measured_count: int
+    failed_count: int
+    skipped_count: int
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact in which environments differ: its name and (environment, value) pairs."""
+
+    fact: str
+    values: tuple[tuple[str, str], ...]
+
+
+class Footnote(msgspec.Struct, frozen=True, kw_only=True):
+    """A caution, told once and pointed at; `count` is the number of trials that carry it."""
+
+    code: str
+    message: str
+    count: int
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence for a workload, and the comparisons it rests on."""
+
+    workload: str
+    sentence: str
+    decided: bool
+
+
+class SecondsLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The per-second series of one trial, for a picture.
+
+    `log_sampling_ratio` is the share of transactions that the counts of the rows are of.
+    """
+
+    environment: str
+    workload: str
+    clients: int
+    threads: int
+    trial_id: str
+    repeat_index: int
+    log_sampling_ratio: float = 1.0
+    rows: tuple[SecondRow, ...]
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a report shows."""
+
+    suite_name: str
+    description: str
+    run_ids: tuple[str, ...]
+    baseline: str
+    environments: tuple[EnvironmentFacts, ...]
+    planned_trial_count: int
+    measured_count: int
+    failed_count: int
+    skipped_count: int
+    cells: tuple[CellSummary, ...]
+    comparisons: tuple[Comparison, ...]
+    verdicts: tuple[Verdict, ...]
+    differences: tuple[Difference, ...]
+    footnotes: tuple[Footnote, ...]
+    cautions: tuple[Caution, ...]
+    seconds: tuple[SecondsLine, ...]
+    first_started_at: str | None
+    last_started_at: str | None

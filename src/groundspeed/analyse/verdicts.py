@@ -1,0 +1,171 @@
+"""One sentence for a workload: which environment is faster, by how much and how sure.
+
+Every number in it is that of one cell. Unlike cells are never averaged: "1.4x overall" is a
+number that no user of the database would ever see.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
+from groundspeed.analyse.findings import Answer, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from groundspeed.analyse.findings import CellSummary, Comparison
+
+# More cells than this make a sentence that nobody reads to its end; the table has them all.
+_CELLS_SHOWN = 3
+
+
+def verdict(
+    workload: str,
+    *,
+    baseline: str,
+    cells: Sequence[CellSummary],
+    comparisons: Sequence[Comparison],
+) -> Verdict:
+    """Word the verdict on a workload from its own cells and comparisons."""
+    text = "; ".join(_clauses(comparisons)) if comparisons else _alone(baseline, cells)
+    decided = any(c.answer is not Answer.UNDECIDED for c in comparisons)
+    return Verdict(workload=workload, sentence=f"{workload}: {text}.", decided=decided)
+
+
+def _clauses(comparisons: Sequence[Comparison]) -> list[str]:
+    """Word each environment, best first; those of which nothing is decided share a clause."""
+    groups: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        groups.setdefault(comparison.environment, []).append(comparison)
+    where = _where(comparisons)
+    clauses: list[str] = []
+    alike: dict[str, list[str]] = {}
+    for group in sorted(groups.values(), key=_rank):
+        if all(c.answer is Answer.UNDECIDED for c in group):
+            alike.setdefault(_open(group, where), []).append(group[0].environment)
+        else:
+            clauses.append(_clause(group, where))
+    for text, names in alike.items():
+        who = f"{_list(names, 'or')} is faster or slower than {comparisons[0].baseline}"
+        clauses.append(f"not decided whether {who} {text}")
+    return clauses
+
+
+def _rank(group: Sequence[Comparison]) -> tuple[int, float]:
+    """Order environments, best first: by cells won, then by their best decided ratio."""
+    won = sum(c.answer is Answer.FASTER for c in group)
+    lost = sum(c.answer is Answer.SLOWER for c in group)
+    best = max((c.tps_ratio for c in group if c.answer is not Answer.UNDECIDED), default=0.0)
+    return lost - won, -best
+
+
+def _number(value: float) -> str:
+    """Round as far as is said anywhere: three digits, without an exponent."""
+    decimals = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:,.{min(max(decimals, 0), 6)}f}"
+
+
+def _clients(clients: int) -> str:
+    return "1 client" if clients == 1 else f"{clients} clients"
+
+
+def _where(
+    cells: Sequence[Comparison] | Sequence[CellSummary],
+) -> Callable[[Comparison | CellSummary], str]:
+    """Make a namer of cells that mentions only the factors that vary."""
+    threads_vary = len({c.threads for c in cells}) > 1
+    scale_varies = len({c.scale for c in cells}) > 1
+
+    def name(cell: Comparison | CellSummary) -> str:
+        text = _clients(cell.clients)
+        if threads_vary:
+            text += f" on {cell.threads} thread{'' if cell.threads == 1 else 's'}"
+        return text + (f" at scale {cell.scale}" if scale_varies else "")
+
+    return name
+
+
+def _list(parts: Sequence[str], word: str = "and") -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def _clause(group: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:
+    """Word an environment of which something is decided: what it wins and loses, what is open."""
+    environment, baseline = group[0].environment, group[0].baseline
+    parts: list[str] = []
+    for answer in (Answer.FASTER, Answer.SLOWER):
+        cells = [c for c in group if c.answer is answer]
+        if cells and parts:
+            parts.append(f"{answer.value}, {_ratios(cells, where, explained=False)}")
+        elif cells:
+            numbers = _ratios(cells, where, explained=True)
+            parts.append(f"{environment} is {answer.value} than {baseline}, {numbers}")
+    open_ = [c for c in group if c.answer is Answer.UNDECIDED]
+    if open_:
+        parts.append(f"not decided {_open(open_, where)}")
+    return ", but ".join(parts[:2]) + "".join(f", and {part}" for part in parts[2:])
+
+
+def _ratios(
+    cells: Sequence[Comparison], where: Callable[[Comparison], str], *, explained: bool
+) -> str:
+    shown, more = list(cells), ""
+    if len(cells) > _CELLS_SHOWN:
+        # The extremes, not a mean: they bound what a reader will meet.
+        least = min(cells, key=lambda c: c.tps_ratio)
+        most = max(cells, key=lambda c: c.tps_ratio)
+        shown, more = [least, most], f" (least and most of {len(cells)} cells)"
+    texts: list[str] = []
+    for comparison in shown:
+        first = explained and not texts
+        sure = f"{CONFIDENCE_RATIO:.0%} " if first else ""
+        texts.append(
+            f"{_number(comparison.tps_ratio)}x{' its TPS' if first else ''} "
+            f"at {where(comparison)} ({sure}{_span(comparison.tps_low, comparison.tps_high)})"
+        )
+    return _list(texts) + more
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "no interval" if low is None or high is None else f"{_number(low)} to {_number(high)}"
+
+
+def _open(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:
+    reasons: dict[str, list[Comparison]] = {}
+    for cell in cells:
+        reasons.setdefault(cell.why, []).append(cell)
+    return _list([f"{_places(group, where)} ({why})" for why, group in reasons.items()])
+
+
+def _places(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:
+    if len(cells) > _CELLS_SHOWN:
+        return f"in {len(cells)} cells"
+    names = [where(cell) for cell in cells]
+    if len(cells) > 1 and names == [_clients(cell.clients) for cell in cells]:
+        # "at 1 and 8 clients", not "at 1 client and 8 clients".
+        return f"at {_list([str(cell.clients) for cell in cells])} clients"
+    return f"at {_list(names)}"
+
+
+def _alone(baseline: str, cells: Sequence[CellSummary]) -> str:
+    """Word what can be said where there is nothing to compare."""
+    known = [c for c in cells if c.tps_per_s.n]
+    if not known:
+        return "nothing was measured"
+    names = list(dict.fromkeys(c.environment for c in known))
+    if names != [baseline]:
+        return f"nothing to compare: {_list(names)} measured, not in the same cells as {baseline}"
+    best = max(known, key=lambda c: c.tps_per_s.median)
+    tps = best.tps_per_s
+    sure = (
+        f"n={tps.n}, no {CONFIDENCE_RATIO:.0%} interval, {TRIALS_NEEDED} needed"
+        if tps.low is None
+        else f"{CONFIDENCE_RATIO:.0%} {_span(tps.low, tps.high)}"
+    )
+    among = f", the most of {len(known)} cells" if len(known) > 1 else ""
+    return (
+        f"{baseline} reaches {_number(tps.median)} TPS at {_where(known)(best)} ({sure}){among}; "
+        "nothing to compare it with"
+    )

@@ -1,0 +1,136 @@
+"""The `groundspeed` command: finds a subcommand, and turns errors into two lines and an exit code.
+
+It imports nothing heavy: subcommands are loaded when they are called, so that help and completion
+answer at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from groundspeed import __version__
+from groundspeed.errors import ExitCode, GroundspeedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Name, module below groundspeed.cli, one line of help; in the order a newcomer needs them.
+COMMANDS = {
+    "run": ("run_command", "Measure a suite and say which environment is better."),
+    "plan": ("plan_command", "Show what a run would do, without running it."),
+    "resume": ("resume", "Go on with an interrupted run; finished trials stay."),
+    "report": ("report_command", "Make a report of one run or of several together."),
+    "runs": ("runs", "List the runs in a results directory, newest first."),
+    "presets": ("presets_command", "List the built-in suites, or print one."),
+    "schema": ("schema", "Print the JSON Schema of a suite file, for editors."),
+    "doctor": ("doctor", "Say what this machine offers and lacks."),
+    "completion": ("completion", "Print the completion script of a shell."),
+}
+
+
+class _Group(click.Group):
+    """Knows its commands by name and line, and loads one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"groundspeed.cli.{COMMANDS[cmd_name][0]}")
+        command = module.command
+        assert isinstance(command, click.Command)  # noqa: S101 - ours, and for the type checker
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"commands are {', '.join(COMMANDS)}"
+            raise UsageError(f"no such command {name!r}", hint)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nExample:\n  groundspeed run quick --yes",
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find out how fast a database really goes on a given storage, and prove it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code; a bug of ours keeps its traceback."""
+    try:
+        code = cli.main(args=arguments, prog_name="groundspeed", standalone_mode=False)
+        # Flushed here: a reader that went away must not show as an error at interpreter exit.
+        sys.stdout.flush()
+    except GroundspeedError as error:
+        for message, hint in ((error.message, error.hint), *error.further):
+            _complain(message, hint)
+        return int(error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except click.ClickException as error:
+        _complain(*_usage(error))
+        return int(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.OK)
+    return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _usage(error: click.ClickException) -> tuple[str, str]:
+    """Word click's complaint as ours: one line of what, one line of hint."""
+    message = error.format_message().split("\n")[0]
+    hint = "groundspeed --help"
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option {error.option_name}"
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = f"{error.ctx.command_path} --help"
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        hint = f"did you mean {error.possibilities[0]}?"
+    message = message.rstrip(".")
+    return message[:1].lower() + message[1:], hint
+
+
+def _complain(message: str, hint: str) -> None:
+    # Messages of libpq and of the system may have several lines; a person gets one.
+    click.secho("error: ", err=True, fg="red", bold=True, nl=False)
+    click.echo(" ".join(message.splitlines()), err=True)
+    click.secho("hint: ", err=True, fg="cyan", nl=False)
+    click.echo(" ".join(hint.splitlines()), err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""What a plan needs of this machine against what is free: disk by file system, and memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groundspeed import plan as plans
+from groundspeed.errors import TargetError
+from groundspeed.report.scaling import format_bytes
+
+if TYPE_CHECKING:
+    from groundspeed.plan import EnvironmentPlan, Plan
+    from groundspeed.probes.host import Host, Mount
+
+# Two segments: less than that and no server starts.
+_LEAST_WAL_BYTES = 32 * 1024**2
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount of one thing. Below `least_bytes` the run is sure to fail, above `most_bytes` not.
+
+    `place` is the mount point of a file system, or "memory".
+    """
+
+    place: str
+    least_bytes: int
+    most_bytes: int
+    free_bytes: int
+
+
+def needs_of(plan: Plan, host: Host) -> tuple[Need, ...]:
+    """Add up what the embedded environments of a plan need, disks first, then memory.
+
+    All of them count together: a dataset stays until the end of the run. Raises TargetError when a
+    storage directory cannot be looked at.
+    """
+    disks: dict[int, Need] = {}
+    in_memory_least = in_memory_most = 0
+    for environment in plan.environments:
+        for path, least, most in _parts(environment, plan):
+            mount = _mount(host, path, environment.name)
+            old = disks.get(mount.device_number)
+            disks[mount.device_number] = Need(
+                place=mount.mount_point,
+                least_bytes=least + (old.least_bytes if old else 0),
+                most_bytes=most + (old.most_bytes if old else 0),
+                free_bytes=mount.free_bytes,
+            )
+            if mount.in_memory:
+                in_memory_least, in_memory_most = in_memory_least + least, in_memory_most + most
+    if not any(e.kind is plans.TargetKind.EMBEDDED for e in plan.environments):
+        return ()
+    clients_bytes = plans.BACKEND_BYTES * max(trial.cell.clients for trial in plan.trials)
+    memory = Need(
+        place="memory",
+        least_bytes=in_memory_least + plan.estimate.memory_bytes - clients_bytes,
+        most_bytes=in_memory_most + plan.estimate.memory_bytes,
+        free_bytes=host.available_memory_bytes(),
+    )
+    return (*disks.values(), memory)
+
+
+def lines(needs: tuple[Need, ...]) -> tuple[str, ...]:
+    """Word needs for people, one a line."""
+    return tuple(
+        f"{need.place}: needs up to {format_bytes(need.most_bytes)},"
+        f" {format_bytes(need.free_bytes)} free"
+        + (", which may not be enough" if need.free_bytes < need.most_bytes else "")
+        for need in needs
+    )
+
+
+def refuse_if_short(needs: tuple[Need, ...]) -> None:
+    """Raise TargetError when one of the needs cannot be met for sure."""
+    short = [need for need in needs if need.free_bytes < need.least_bytes]
+    if not short:
+        return
+    complaints = tuple(
+        (
+            _shortage(need),
+            "choose a smaller scale, as in --set scale=1, or make room",
+        )
+        for need in short
+    )
+    raise TargetError(*complaints[0], further=complaints[1:])
+
+
+def _shortage(need: Need) -> str:
+    free, least = format_bytes(need.free_bytes), format_bytes(need.least_bytes)
+    return f"{need.place} has {free} free, this run needs at least {least}"
+
+
+def _parts(environment: EnvironmentPlan, plan: Plan) -> list[tuple[Path, int, int]]:
+    """List the directories of an environment, each with its least and most bytes."""
+    storage = environment.storage
+    if storage is None or storage.directory is None:
+        return []
+    scale = max(trial.cell.scale for trial in plan.trials)
+    dataset_bytes = scale * plans.DATASET_BYTES_PER_SCALE + plans.EMPTY_CLUSTER_BYTES
+    wal_bytes = plan.estimate.disk_bytes_per_environment - dataset_bytes
+    data, log = Path(storage.directory), Path(storage.wal_directory or storage.directory)
+    return [
+        (data, dataset_bytes, dataset_bytes),
+        (log, _LEAST_WAL_BYTES, max(wal_bytes, _LEAST_WAL_BYTES)),
+    ]
+
+
+def _mount(host: Host, path: Path, environment: str) -> Mount:
+    try:
+        return host.mount_of(path)
+    except OSError as error:
+        raise TargetError(
+            f"environment {environment}: {path}: {error.strerror}",
+            "name a directory that you may write in storage.directory",
+        ) from None

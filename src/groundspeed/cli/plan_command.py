@@ -1,0 +1,79 @@
+"""`groundspeed plan`: the trials in order, what they will take, and each command line."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from groundspeed.cli import needs, suites
+from groundspeed.cli.arguments import SUITE, example, json_option, overrides_option
+from groundspeed.cli.printing import minutes, print_json
+from groundspeed.probes.host import Host
+from groundspeed.tools import pgbench
+
+if TYPE_CHECKING:
+    from groundspeed.plan import Plan, Trial
+
+
+@click.command("plan", epilog=example("groundspeed plan quick --set scale=1"))
+@click.argument("suite", type=SUITE)
+@overrides_option
+@json_option
+def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - click
+    """Show what a run would do, without running it.
+
+    SUITE is a suite file or the name of a preset. SOCKET and LOG in a command line stand for
+    directories that exist only while the run does.
+    """
+    _, plan = suites.load(suite, overrides)
+    if as_json:
+        print_json(_document(plan))
+        return
+    for line in summary(plan):
+        click.echo(line)
+    for line in needs.lines(needs.needs_of(plan, Host())):
+        click.echo(line)
+    for number, trial in enumerate(plan.trials, start=1):
+        click.echo(f"\n{number:>4}  {trial.trial_id}  (block {trial.block_index + 1})")
+        click.echo(f"      {shlex.join(command_line(plan, trial))}")
+
+
+def summary(plan: Plan) -> list[str]:
+    """Say in a few lines what a plan comes to."""
+    estimate = plan.estimate
+    blocks = 1 + max(trial.block_index for trial in plan.trials)
+    size = f"{estimate.trial_count} trials in {blocks} blocks, seed {plan.seed}"
+    time = f"about {minutes(estimate.wall_s)}, {minutes(estimate.load_s)} of it measured load"
+    return [
+        f"{plan.suite_name}: {plan.description}" if plan.description else plan.suite_name,
+        f"{len(plan.environments)} environments: {', '.join(e.name for e in plan.environments)}",
+        f"{size}, {time}",
+    ]
+
+
+def command_line(plan: Plan, trial: Trial) -> tuple[str, ...]:
+    """Give the command of a trial as far as it is known before the server runs."""
+    return pgbench.command(
+        trial,
+        plan.workload(trial.cell.workload),
+        conninfo=suites.expected_conninfo(plan.environment(trial.cell.environment)),
+        log_prefix="LOG/pgbench",
+    ).argv
+
+
+def _document(plan: Plan) -> dict[str, Any]:
+    return {
+        "suite": plan.suite_name,
+        "description": plan.description,
+        "source": plan.source,
+        "seed": plan.seed,
+        "environments": msgspec.to_builtins(plan.environments),
+        "estimate": msgspec.to_builtins(plan.estimate),
+        "trials": [
+            {**msgspec.to_builtins(trial), "command": shlex.join(command_line(plan, trial))}
+            for trial in plan.trials
+        ],
+    }

@@ -1,0 +1,22 @@
+"""`groundspeed schema`: the JSON Schema of a suite file."""
+
+from __future__ import annotations
+
+import click
+
+from groundspeed import spec
+from groundspeed.cli.arguments import example, json_option
+from groundspeed.cli.printing import print_json
+
+
+@click.command("schema", epilog=example("groundspeed schema > suite.schema.json"))
+@json_option
+def command(as_json: bool) -> None:  # noqa: FBT001 - click
+    """Print the JSON Schema of a suite file, for editors.
+
+    With the YAML language server, begin a suite with the comment
+    "# yaml-language-server: $schema=suite.schema.json" and the editor completes it.
+    """
+    # A schema is JSON with or without the option; it is taken so that scripts need no exception.
+    del as_json
+    print_json(spec.json_schema())

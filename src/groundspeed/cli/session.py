@@ -1,0 +1,188 @@
+"""Wires a plan to real targets, a real store and a real clock, and runs it.
+
+The only place where every room meets; it decides nothing about figures.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from groundspeed import run
+from groundspeed.errors import TargetError
+from groundspeed.plan import TargetKind
+from groundspeed.probes.host import Host
+from groundspeed.record import StorageFacts
+from groundspeed.storage.placement import Placement, Unavailable, placement
+from groundspeed.store import RunLock, RunStore
+from groundspeed.targets import installation, leases, places, process
+from groundspeed.targets.leases import LeaseFile
+from groundspeed.targets.local import EmbeddedTarget, Surroundings
+from groundspeed.targets.server import ServerTarget, drop_owned_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+
+    from groundspeed.plan import EnvironmentPlan, Plan
+    from groundspeed.ports import Listener, Target
+    from groundspeed.targets.installation import Installation
+    from groundspeed.targets.process import Account
+
+
+class SystemClock:
+    """The clock of this machine, as `ports.Clock`."""
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment; goes on while the machine sleeps."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def wall_s(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+
+def sweep() -> tuple[str, ...]:
+    """Remove what dead runs left behind; a line for each thing that could not be removed."""
+    return leases.sweep(drop_owned_database)
+
+
+def describe_storage(path: Path) -> StorageFacts:
+    """Say on which file system and device a path lies."""
+    mount = Host().mount_of(path)
+    return StorageFacts(
+        label=str(path),
+        emulated=False,
+        path=str(path),
+        filesystem=mount.filesystem,
+        device=mount.device,
+        mount_options=mount.mount_options,
+    )
+
+
+def run_plan(
+    plan: Plan, run_dir: Path, *, passwords: Mapping[str, str], listener: Listener
+) -> None:
+    """Run what remains of a plan into its run directory.
+
+    `passwords` are those of given servers, by environment. Raises TargetError, StoreError, and
+    KeyboardInterrupt for Ctrl-C, SIGTERM and SIGHUP; in every case nothing of the run is left
+    on the machine but its results.
+    """
+    run_dir = run_dir.absolute()
+    with ExitStack() as stack:
+        stack.enter_context(_signals_interrupt())
+        stack.enter_context(RunLock(run_dir.parent))
+        store = RunStore(run_dir)
+        stack.callback(store.close)
+        wanted = {t.cell.environment for t in run.remaining(plan, store.records())}
+        environments = [e for e in plan.environments if e.name in wanted]
+        lease = stack.enter_context(LeaseFile(run_dir.name))
+        crew = _Outfitter(environments, run_dir.name, lease, passwords)
+        run.execute(
+            plan,
+            run.Crew(
+                targets=crew.targets,
+                unavailable=crew.unavailable,
+                store=store,
+                clock=SystemClock(),
+                listener=listener,
+                host=Host().host_facts(),
+            ),
+        )
+
+
+class _Outfitter:
+    """Makes the targets of a run."""
+
+    def __init__(
+        self,
+        environments: list[EnvironmentPlan],
+        run_id: str,
+        lease: LeaseFile,
+        passwords: Mapping[str, str],
+    ) -> None:
+        self._run_id = run_id
+        self._lease = lease
+        self._account: Account | None = None
+        self._programs: dict[str, Installation] = {}
+        self.targets: dict[str, Target] = {}
+        self.unavailable: dict[str, str] = {}
+        placements: dict[str, Placement] = {}
+        for environment in environments:
+            if environment.storage is None:
+                continue
+            place = placement(environment.storage)
+            if isinstance(place, Unavailable):
+                self.unavailable[environment.name] = place.reason
+            else:
+                placements[environment.name] = place
+        # One way of resetting for all, or the environments would differ in more than storage.
+        clone = bool(placements) and all(
+            places.can_clone(path) for place in placements.values() for path in _directories(place)
+        )
+        for environment in environments:
+            if environment.kind is TargetKind.SERVER:
+                self.targets[environment.name] = ServerTarget(
+                    environment,
+                    passwords.get(environment.name),
+                    installation.newest(),
+                    run_id=run_id,
+                    lease=lease,
+                )
+            elif environment.name in placements:
+                self._embed(environment, placements[environment.name], clone=clone)
+
+    def _embed(self, environment: EnvironmentPlan, place: Placement, *, clone: bool) -> None:
+        self._account = self._account or process.unprivileged_account()
+        self.targets[environment.name] = EmbeddedTarget(
+            environment,
+            place,
+            self._reachable_programs(environment),
+            Surroundings(
+                run_id=self._run_id,
+                lease=self._lease,
+                account=self._account,
+                describe_storage=describe_storage,
+                clone=clone,
+            ),
+        )
+
+    def _reachable_programs(self, environment: EnvironmentPlan) -> Installation:
+        if environment.postgres_version is None:
+            raise TargetError(
+                f"{environment.name}: no PostgreSQL version", "make the plan again from its suite"
+            )
+        found = installation.find(environment.postgres_version, environment.bin_dir)
+        key = str(found.bin_dir)
+        if key not in self._programs:
+            self._programs[key] = places.reachable_programs(
+                found, self._run_id, self._account, self._lease
+            )
+        return self._programs[key]
+
+
+def _directories(place: Placement) -> list[Path]:
+    named = [place.directory, *([place.wal_directory] if place.wal_directory else [])]
+    return [Path(name) for name in named]
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does: in order."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    previous = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

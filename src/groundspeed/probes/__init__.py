@@ -1,0 +1,1 @@
+"""What can be seen of the machine and the server; an absent fact is None, not a crash."""

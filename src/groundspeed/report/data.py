@@ -1,0 +1,116 @@
+"""Findings for machines: JSON with all of it, CSV with one row a cell.
+
+Base units throughout, named by suffix: `_s` seconds, `_per_s` a second, `_ratio` without unit.
+Nothing is rounded or scaled. A number that is not known is null in JSON and empty in CSV. Fields
+may be added within a format number; one that changes its meaning or goes raises the number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from groundspeed.analyse import CellSummary, Comparison, Estimate, Findings
+
+FORMAT = 1
+_METRICS = ("tps_per_s", "mean_s", "p50_s", "p95_s", "p99_s", "p999_s", "max_s")
+_STATISTICS = ("median", "low", "high", "minimum", "maximum")
+_AS_THEY_ARE = (
+    "suite_name",
+    "description",
+    "run_ids",
+    "baseline",
+    "planned_trial_count",
+    "measured_count",
+    "failed_count",
+    "skipped_count",
+    "first_started_at",
+    "last_started_at",
+    "verdicts",
+    "cells",
+    "environments",
+    "differences",
+    "footnotes",
+    "cautions",
+)
+
+
+def to_json(findings: Findings) -> str:
+    """Write findings as one JSON object, indented, ending with a newline.
+
+    `kind` is "groundspeed-findings" and `format` the number of the format. Each of `cells` has
+    its factors and, for each metric (`tps_per_s`, `mean_s`, `p50_s`, `p95_s`, `p99_s`, `p999_s`,
+    `max_s`), `n`, `median`, the 95% interval `low` to `high`, the `confidence_ratio` it reaches,
+    `minimum` and `maximum`; `footnotes` are indices into the `footnotes` of the whole. Each of
+    `comparisons` has `tps_ratio` and `p99_ratio`, the environment over the baseline, as `estimate`,
+    `low` and `high`, and an `answer`: "faster", "slower" or "not decided". The series by second
+    are left out: they are in the run directory.
+    """
+    document: dict[str, Any] = {"kind": "groundspeed-findings", "format": FORMAT}
+    document |= {name: msgspec.to_builtins(getattr(findings, name)) for name in _AS_THEY_ARE}
+    document["comparisons"] = [_comparison(c) for c in findings.comparisons]
+    # msgspec writes what is no number as null, which JSON has instead of NaN.
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    c = comparison
+    return {
+        "workload": c.workload,
+        "clients": c.clients,
+        "threads": c.threads,
+        "scale": c.scale,
+        "baseline": c.baseline,
+        "environment": c.environment,
+        "pair_count": c.pair_count,
+        "confidence_ratio": c.confidence_ratio,
+        "tps_ratio": {"estimate": c.tps_ratio, "low": c.tps_low, "high": c.tps_high},
+        "p99_ratio": {"estimate": c.p99_ratio, "low": c.p99_low, "high": c.p99_high},
+        "answer": c.answer.value,
+        "why": c.why,
+    }
+
+
+def to_csv(findings: Findings) -> str:
+    """Write one row a cell, with a header; lines end as RFC 4180 has it.
+
+    Columns: the factors, `n`, `tps_per_s_median`, `_low`, `_high`, `_minimum`, `_maximum` and the
+    same for each latency in seconds, the confidence the TPS interval reaches, failed transactions,
+    run ids and footnotes; the last two separated by semicolons.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    numbers = [f"{metric}_{statistic}" for metric in _METRICS for statistic in _STATISTICS]
+    factors = ["environment", "workload", "clients", "threads", "scale"]
+    ends = ["failed_transaction_count", "run_ids", "footnotes"]
+    writer.writerow([*factors, "n", "confidence_ratio", *numbers, *ends])
+    for cell in findings.cells:
+        writer.writerow(_row(cell, findings))
+    return text.getvalue()
+
+
+def _row(cell: CellSummary, findings: Findings) -> list[object]:
+    estimates: list[Estimate] = [getattr(cell, metric) for metric in _METRICS]
+    notes = [findings.footnotes[index] for index in cell.footnotes]
+    return [
+        cell.environment,
+        cell.workload,
+        cell.clients,
+        cell.threads,
+        cell.scale,
+        cell.tps_per_s.n,
+        _number(cell.tps_per_s.confidence_ratio),
+        *(_number(getattr(e, statistic)) for e in estimates for statistic in _STATISTICS),
+        cell.failed_transaction_count,
+        ";".join(cell.run_ids),
+        ";".join(f"{note.code}: {note.message}" for note in notes),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or not math.isfinite(value) else repr(value)

@@ -1,0 +1,105 @@
+"""What is known of each environment, as a table: one row a fact, one column an environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundspeed.analyse import setting_text
+from groundspeed.report.scaling import NOTHING, format_bytes
+from groundspeed.report.shapes import FactRow, FactTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from groundspeed.analyse import EnvironmentFacts
+    from groundspeed.record import HostFacts, ServerFacts, StorageFacts
+
+
+# What came of an environment; a difference in them confounds nothing.
+_RESULTS = frozenset(
+    {"trials measured", "trials failed", "trials skipped", "reasons", "not the same in all trials"}
+)
+
+
+def fact_row(fact: str, values: Sequence[str]) -> FactRow:
+    """Make a row; it differs where two known circumstances are not the same."""
+    known = {value for value in values if value != NOTHING}
+    differs = len(known) > 1 and fact not in _RESULTS
+    return FactRow(fact=fact, values=tuple(values), differs=differs)
+
+
+def fact_table(environments: Sequence[EnvironmentFacts]) -> FactTable:
+    """Lay the facts of all environments side by side; a fact nobody knows has no row."""
+    settings = dict.fromkeys(
+        setting.name for facts in environments if facts.server for setting in facts.server.settings
+    )
+    columns = [dict(_facts(facts)) | _settings(facts, settings) for facts in environments]
+    names = dict.fromkeys(name for column in columns for name in column if name not in settings)
+    return FactTable(
+        environments=tuple(facts.environment for facts in environments),
+        rows=tuple(
+            fact_row(name, [column.get(name, NOTHING) for column in columns])
+            for name in (*names, *settings)
+        ),
+    )
+
+
+def _settings(facts: EnvironmentFacts, names: Iterable[str]) -> dict[str, str]:
+    if facts.server is None:
+        return {}
+    # The server was asked for what is not default, so absence is a value too.
+    return dict.fromkeys(names, "default") | {
+        s.name: setting_text(s) for s in facts.server.settings
+    }
+
+
+def _facts(facts: EnvironmentFacts) -> Iterable[tuple[str, str]]:
+    yield "trials measured", f"{facts.measured_count:,}"
+    if facts.failed_count or facts.skipped_count:
+        yield "trials failed", f"{facts.failed_count:,}"
+        yield "trials skipped", f"{facts.skipped_count:,}"
+    if facts.reasons:
+        yield "reasons", "; ".join(facts.reasons)
+    if facts.storage is not None:
+        yield from _storage(facts.storage)
+    if facts.server is not None:
+        yield from _server(facts.server)
+    if facts.pgbench_version is not None:
+        yield "pgbench", facts.pgbench_version
+    if facts.reset is not None:
+        yield "reset", facts.reset
+    if facts.host is not None:
+        yield from _host(facts.host)
+    if facts.notes:
+        yield "not the same in all trials", "; ".join(facts.notes)
+
+
+def _storage(storage: StorageFacts) -> Iterable[tuple[str, str]]:
+    yield "storage", f"{storage.label} (emulated)" if storage.emulated else storage.label
+    yield "path", storage.path
+    yield "filesystem", storage.filesystem
+    yield "device", storage.device
+    yield "mount options", storage.mount_options
+    if storage.wal_path is not None:
+        yield "WAL path", storage.wal_path
+        yield "WAL filesystem", storage.wal_filesystem or NOTHING
+        yield "WAL device", storage.wal_device or NOTHING
+
+
+def _server(server: ServerFacts) -> Iterable[tuple[str, str]]:
+    yield "PostgreSQL", server.version
+    if server.extensions:
+        yield "extensions", ", ".join(server.extensions)
+
+
+def _host(host: HostFacts) -> Iterable[tuple[str, str]]:
+    yield "kernel", host.kernel
+    yield "CPU", f"{host.cpu_count} x {host.cpu_model}"
+    yield "memory", format_bytes(host.memory_bytes)
+    yield "virtualization", host.virtualization
+    known = (
+        ("CPU governor", host.governor),
+        ("clock source", host.clock_source),
+        ("transparent huge pages", host.transparent_huge_pages),
+    )
+    yield from ((name, value) for name, value in known if value is not None)

@@ -1,0 +1,227 @@
+"""The report as one HTML page that opens without a network, a script or another file.
+
+It lays out what `view` worded and `html_figures` drew, and computes nothing. Names in it are the
+user's own: the template escapes all text, `svg` escapes its own, and the page forbids scripts and
+requests by its content security policy should both ever fail.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+import groundspeed
+from groundspeed.analyse import CONFIDENCE_RATIO, TRIALS_NEEDED, Answer
+from groundspeed.report import html_figures, svg
+from groundspeed.report.view import ComparisonRow, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from groundspeed.analyse import EnvironmentFacts, Findings
+    from groundspeed.report.view import Figure, ReportView
+
+# More panels than this fold away by workload, so that the tables stay within reach.
+_OPEN_PANEL_COUNT = 12
+
+
+class Chip(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment in the legend: its key, its badges and why it has no numbers."""
+
+    name: str
+    style: str
+    swatch: Markup
+    emulated: bool
+    baseline: bool
+    measured: bool
+    # "2 failed, 14 skipped", or empty; the reasons say why.
+    missing: str
+    reasons: tuple[str, ...]
+
+
+class RatioRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A comparison in words and its strip of the forest plot."""
+
+    words: ComparisonRow
+    answer: str
+    why: str
+    strip: Markup
+
+
+class Sentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict and how sure it is; `sure` is empty where nothing was compared."""
+
+    workload: str
+    text: str
+    sure: str
+    decided: bool
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs to one workload, in order."""
+
+    workload: str
+    members: tuple[Any, ...]
+
+
+def render(findings: Findings) -> str:
+    """Lay out findings as one self-contained HTML document."""
+    page = view(findings)
+    styles = _styles(findings, page)
+    seconds = html_figures.draw_seconds(page.seconds, styles)
+    axis = html_figures.ratio_axis(findings.comparisons)
+    ratios = _ratio_rows(findings, page, styles)
+    whys = {row.why for row in ratios if row.why}
+    return _template().render(
+        page=page,
+        version=groundspeed.__version__,
+        trials_needed=TRIALS_NEEDED,
+        chips=_chips(findings, styles),
+        emulated={e.environment for e in findings.environments if _emulated(e)},
+        styles={name: svg.style_class(style.index) for name, style in styles.items()},
+        verdicts=_verdicts(findings),
+        comparisons=_grouped(ratios, "words.workload"),
+        # Told once above the table where all rows would repeat it.
+        shared_why=whys.pop() if len(whys) == 1 else "",
+        ratio_intervals=any(c.tps_low is not None for c in findings.comparisons),
+        ratio_ranges=any(c.tps_low is None for c in findings.comparisons),
+        ratio_axis=_drawn(svg.strip_axis(axis, title="Ratio of TPS, log scale")),
+        ratio_lines_px=tuple(svg.strip_scale(axis).px(tick) for tick, _ in axis.ticks),
+        figures=[_figure(figure, styles) for figure in page.figures],
+        seconds=_merged(_grouped(seconds.drawings, "workload")),
+        seconds_open=len(seconds.drawings) <= _OPEN_PANEL_COUNT,
+        bucket_s=seconds.most_seconds_per_bucket,
+        results=_grouped(page.results.rows, "workload"),
+        drawn=_drawn,
+        made=_made(findings),
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("groundspeed.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _drawn(svg_text: str) -> Markup:
+    """Vouch for an SVG of ours; the only way past the template's escaping."""
+    return Markup(svg_text)  # noqa: S704 - `svg` escapes every text it is given
+
+
+def _emulated(facts: EnvironmentFacts) -> bool:
+    return facts.storage is not None and facts.storage.emulated
+
+
+def _styles(findings: Findings, page: ReportView) -> dict[str, html_figures.Style]:
+    """Give every environment its place in the palette; the baseline has the first, the ink."""
+    emulated = {e.environment for e in findings.environments if _emulated(e)}
+    names = sorted(page.environments, key=lambda name: name != findings.baseline)
+    return {
+        name: html_figures.Style(
+            index=index, label=f"{name} (emulated)" if name in emulated else name
+        )
+        for index, name in enumerate(names)
+    }
+
+
+def _chips(findings: Findings, styles: Mapping[str, html_figures.Style]) -> tuple[Chip, ...]:
+    return tuple(
+        Chip(
+            name=facts.environment,
+            style=svg.style_class(styles[facts.environment].index),
+            swatch=_drawn(svg.swatch(styles[facts.environment].index)),
+            emulated=_emulated(facts),
+            baseline=facts.environment == findings.baseline,
+            measured=facts.measured_count > 0,
+            missing=_missing(facts),
+            reasons=facts.reasons,
+        )
+        for facts in sorted(findings.environments, key=lambda f: styles[f.environment].index)
+    )
+
+
+def _missing(facts: EnvironmentFacts) -> str:
+    counts = ((facts.failed_count, "failed"), (facts.skipped_count, "skipped"))
+    return ", ".join(f"{count:,} {what}" for count, what in counts if count)
+
+
+def _ratio_rows(
+    findings: Findings, page: ReportView, styles: Mapping[str, html_figures.Style]
+) -> tuple[RatioRow, ...]:
+    """Join each worded row with its numbers."""
+    axis = html_figures.ratio_axis(findings.comparisons)
+    rows: list[RatioRow] = []
+    for words, numbers in zip(page.comparisons.rows, findings.comparisons, strict=True):
+        answer, _, why = words.answer_text.partition(": ")
+        strip = html_figures.draw_ratio(numbers, styles[words.environment].label, axis)
+        rows.append(RatioRow(words=words, answer=answer, why=why, strip=_drawn(strip)))
+    return tuple(rows)
+
+
+def _grouped(members: Iterable[Any], key: str) -> tuple[Group, ...]:
+    return tuple(
+        Group(workload=workload, members=tuple(group))
+        for workload, group in groupby(members, key=attrgetter(key))
+    )
+
+
+def _figure(figure: Figure, styles: Mapping[str, html_figures.Style]) -> dict[str, Any]:
+    points = [p for panel in figure.panels for line in panel.lines for p in line.points]
+    return {
+        "title": figure.title,
+        "key": figure.metric.key,
+        "has_intervals": any(p.low is not None for p in points),
+        "has_ranges": any(p.low is None for p in points),
+        "rows": _merged(_grouped(html_figures.draw_figure(figure, styles), "workload")),
+    }
+
+
+def _merged(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Give each workload its own row of panels, unless that would leave most of the page empty."""
+    if not groups or max(len(group.members) for group in groups) > 1:
+        return groups
+    members = tuple(chain.from_iterable(group.members for group in groups))
+    return (Group(workload="all workloads", members=members),)
+
+
+def _verdicts(findings: Findings) -> tuple[Sentence, ...]:
+    sentences: list[Sentence] = []
+    for verdict in findings.verdicts:
+        answers = [c.answer for c in findings.comparisons if c.workload == verdict.workload]
+        decided = sum(answer is not Answer.UNDECIDED for answer in answers)
+        sure = (
+            f"{decided} of {len(answers)} comparisons decided, "
+            f"each with {CONFIDENCE_RATIO:.0%} confidence"
+        )
+        sentences.append(
+            Sentence(
+                workload=verdict.workload,
+                # The page names the workload beside the sentence.
+                text=verdict.sentence.removeprefix(f"{verdict.workload}: "),
+                sure=sure if answers else "",
+                decided=verdict.decided,
+            )
+        )
+    return tuple(sentences)
+
+
+def _made(findings: Findings) -> tuple[str, ...]:
+    """Say in sentences what the environments have in common in the making."""
+    tools = sorted({e.pgbench_version for e in findings.environments if e.pgbench_version})
+    resets = sorted({e.reset for e in findings.environments if e.reset})
+    return (
+        *(f"Load was made by {tool}." for tool in tools),
+        *(f"State before a trial that writes: {reset}." for reset in resets),
+    )

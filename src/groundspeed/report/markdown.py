@@ -1,0 +1,164 @@
+"""Findings as Markdown for an issue or a pull request: tables as GitHub reads them.
+
+Names are the user's own and are escaped, so that a pipe ends no cell and a tag stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from groundspeed.analyse import TRIALS_NEEDED
+from groundspeed.report.view import view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from groundspeed.analyse import Findings
+    from groundspeed.report.view import (
+        ComparisonRow,
+        ComparisonTable,
+        FactTable,
+        Note,
+        ReportView,
+        ResultRow,
+        ResultTable,
+    )
+
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# An underscore inside a word is no emphasis, and shared_buffers is better left readable.
+_SPECIAL = re.compile(r"([\\`*\[\]|~#!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_LIST_MARK = re.compile(r"^(\s*)([-+]|\d+(?=[.)]))")
+
+
+def render(findings: Findings) -> str:
+    """Lay out findings as GitHub-flavoured Markdown, ending with a newline."""
+    page = view(findings)
+    parts = [
+        _head(page),
+        _comparisons(page.comparisons),
+        _results(page.results),
+        _facts("What differs between the environments", page.differences),
+        _notes("Footnotes", page.notes, "1."),
+        _notes("Cautions", page.cautions, "-"),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escape(text: str) -> str:
+    """Make text mean itself anywhere in Markdown, inside a table as well; one line."""
+    one_line = " ".join(text.split())
+    escaped = _SPECIAL.sub(r"\\\1", one_line).translate(_HTML)
+    return _LIST_MARK.sub(_mark, escaped)
+
+
+def _mark(match: re.Match[str]) -> str:
+    mark = match[2]
+    # A digit cannot be escaped itself; the dot after it can, and an entity does both.
+    return f"{match[1]}\\{mark}" if mark in "-+" else f"{match[1]}&#{ord(mark[0])};{mark[1:]}"
+
+
+def _head(page: ReportView) -> str:
+    summary = page.summary
+    lines = [f"# {escape(summary.title)}"]
+    if summary.description.strip():
+        lines.append(escape(summary.description))
+    lines += [f"- **{escape(sentence)}**" for sentence in page.verdicts]
+    runs = ", ".join(escape(run_id) for run_id in summary.run_ids)
+    lines.append(f"{escape(summary.counts)}. {escape(summary.period)}. Run {runs}.")
+    text = "\n\n".join(lines)
+    # Items of one list, not a list each.
+    return text.replace("**\n\n- **", "**\n- **")
+
+
+def _table(titles: Sequence[str], numeric: int, rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table whose columns from index `numeric` on are aligned to the right."""
+    rules = ["---" if i < numeric else "--:" for i in range(len(titles))]
+    lines = [titles, rules, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _factors(table: ComparisonTable | ResultTable) -> dict[str, str]:
+    """Name the factors that vary as (title, attribute)."""
+    factors = {"clients": "clients"}
+    if table.threads_vary:
+        factors["threads"] = "threads"
+    if table.scale_varies:
+        factors["scale"] = "scale"
+    return factors
+
+
+def _by_workload(
+    rows: Sequence[ComparisonRow | ResultRow], columns: dict[str, str]
+) -> Iterable[str]:
+    for workload, group in groupby(rows, key=attrgetter("workload")):
+        body = [
+            [escape(row.environment), *(_value(row, name) for name in columns.values())]
+            for row in group
+        ]
+        yield f"### {escape(workload)}"
+        yield _table(["environment", *columns], 1, body)
+
+
+def _value(row: ComparisonRow | ResultRow, name: str) -> str:
+    value = getattr(row, name)
+    if isinstance(value, tuple):
+        return ", ".join(str(number) for number in value)
+    return str(value)
+
+
+def _comparisons(table: ComparisonTable) -> str:
+    if not table.rows:
+        return ""
+    columns = {
+        **_factors(table),
+        "pairs": "pairs",
+        "TPS ratio": "tps_ratio",
+        "95% interval": "tps_interval",
+        "p99 ratio": "p99_ratio",
+        "95% interval of p99": "p99_interval",
+        "throughput": "answer_text",
+    }
+    title = f"## Compared to {escape(table.baseline)}"
+    return "\n\n".join([title, *_by_workload(table.rows, columns)])
+
+
+def _results(table: ResultTable) -> str:
+    if not table.rows:
+        return ""
+    columns = {
+        **_factors(table),
+        "n": "n",
+        "TPS": "tps",
+        "95% interval": "tps_interval",
+        "range": "tps_range",
+        "p50": "p50",
+        "p95": "p95",
+        "p99": "p99",
+        "failed transactions": "failed_transactions",
+        "notes": "notes",
+    }
+    return "\n\n".join(
+        [
+            "## Results",
+            f"Medians of n trials; a 95% interval takes {TRIALS_NEEDED} of them.",
+            *_by_workload(table.rows, columns),
+        ]
+    )
+
+
+def _facts(title: str, table: FactTable) -> str:
+    if not table.rows:
+        return ""
+    titles = ["fact", *(escape(name) for name in table.environments)]
+    rows = [[escape(row.fact), *(escape(value) for value in row.values)] for row in table.rows]
+    return f"## {title}\n\n{_table(titles, len(titles), rows)}"
+
+
+def _notes(title: str, notes: Sequence[Note], mark: str) -> str:
+    if not notes:
+        return ""
+    lines = (f"{f'{n.number}.' if mark == '1.' else mark} {escape(n.text)}" for n in notes)
+    return f"## {title}\n\n" + "\n".join(lines)

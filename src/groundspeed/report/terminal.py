@@ -1,0 +1,197 @@
+"""Findings on a terminal: the verdicts first, then what they rest on, then the doubts.
+
+Everything is rich `Text`, never markup: a name such as "[red]" is a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich import box
+from rich.cells import cell_len
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groundspeed.analyse import TRIALS_NEEDED, Answer
+from groundspeed.report.scaling import NOTHING
+from groundspeed.report.view import ComparisonRow, ResultRow, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console, JustifyMethod
+
+    from groundspeed.analyse import Findings
+    from groundspeed.report.view import ComparisonTable, Note, ReportView, ResultTable
+
+_STYLES = {Answer.FASTER: "green", Answer.SLOWER: "red", Answer.UNDECIDED: "yellow"}
+# Below this, throughput and latency are two tables: one would fold its numbers.
+_WIDE_COLUMNS = 110
+# Room that the names of environments keep when numbers are not folded, and between columns.
+_NAME_COLUMNS = 12
+_GAP_COLUMNS = 2
+Row = ResultRow | ComparisonRow
+
+
+class _Column(msgspec.Struct, frozen=True):
+    title: str
+    text: Callable[[Row], str]
+    style: Callable[[Row], str] = lambda _: ""
+    numeric: bool = True
+
+
+def render(findings: Findings, console: Console) -> None:
+    """Print findings; fits 80 columns, and is plain text where the console is no terminal."""
+    page = view(findings)
+    _head(page, console)
+    if page.comparisons.rows:
+        _comparisons(page.comparisons, console)
+    if page.results.rows:
+        _results(page.results, console)
+    _notes("Footnotes", page.notes, console, numbered=True)
+    _notes("Cautions", page.cautions, console, numbered=False)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Take text as it is, without characters that could steer the terminal."""
+    return Text("".join(c if c.isprintable() else " " for c in text), style=style)
+
+
+def _head(page: ReportView, console: Console) -> None:
+    summary = page.summary
+    console.print(_text(summary.title, "bold"))
+    for line in summary.description.splitlines():
+        console.print(_text(line))
+    console.print(_text(summary.counts, "dim"))
+    console.print()
+    for sentence in page.verdicts:
+        console.print(_text(sentence, "bold"))
+        console.print()
+
+
+def _comparisons(table: ComparisonTable, console: Console) -> None:
+    columns = [
+        *_factors(threads=table.threads_vary, scale=table.scale_varies),
+        _Column("n", lambda r: str(_get(r, "pairs"))),
+        _Column("TPS", attrgetter("tps_ratio"), lambda _: "bold"),
+    ]
+    known = any(row.tps_interval != NOTHING for row in table.rows)
+    if known:
+        columns.append(_Column("95% interval", attrgetter("tps_interval")))
+    columns.append(_Column("p99", attrgetter("p99_ratio")))
+    if known and console.width >= _WIDE_COLUMNS:
+        columns.append(_Column("95% interval", attrgetter("p99_interval")))
+    columns.append(
+        _Column(
+            "throughput",
+            lambda r: r.answer.value if isinstance(r, ComparisonRow) else "",
+            lambda r: _STYLES[r.answer] if isinstance(r, ComparisonRow) else "",
+            numeric=False,
+        )
+    )
+    console.print(_text(f"Compared to {table.baseline}: ratios of n pairs of trials", "bold"))
+    _print(table.rows, columns, console)
+    console.print(
+        _text(
+            f"A TPS ratio above 1 is more throughput than {table.baseline}, "
+            "a p99 ratio above 1 a longer latency.",
+            "dim",
+        )
+    )
+    for reason in dict.fromkeys(
+        row.answer_text for row in table.rows if row.answer is Answer.UNDECIDED
+    ):
+        console.print(_text(reason, "dim"))
+    console.print()
+
+
+def _results(table: ResultTable, console: Console) -> None:
+    factors = _factors(threads=table.threads_vary, scale=table.scale_varies)
+    throughput = [
+        _Column("n", lambda r: str(_get(r, "n"))),
+        _Column("TPS", attrgetter("tps"), lambda _: "bold"),
+        _Column("range", attrgetter("tps_range")),
+    ]
+    if table.has_intervals:
+        throughput.insert(2, _Column("95% interval", attrgetter("tps_interval")))
+    latency = [_Column(title, attrgetter(title)) for title in ("p50", "p95", "p99")]
+    ends: list[_Column] = []
+    if any(row.failed_transactions != "0" for row in table.rows):
+        ends.append(_Column("failed", attrgetter("failed_transactions")))
+    if any(row.notes for row in table.rows):
+        ends.append(_Column("notes", _note_numbers, numeric=False))
+    bare = any(row.tps_interval == NOTHING for row in table.rows)
+    needed = f"; a 95% interval takes {TRIALS_NEEDED}" if bare else ""
+    if console.width >= _WIDE_COLUMNS:
+        console.print(_text(f"Results, medians of n trials{needed}", "bold"))
+        _print(table.rows, [*factors, *throughput, *latency, *ends], console)
+        console.print()
+        return
+    console.print(_text(f"Throughput, median of n trials{needed}", "bold"))
+    _print(table.rows, [*factors, *throughput], console)
+    console.print()
+    console.print(_text("Latency, medians of n trials", "bold"))
+    _print(table.rows, [*factors, *latency, *ends], console)
+    console.print()
+
+
+def _get(row: Row, name: str) -> object:
+    return getattr(row, name)
+
+
+def _note_numbers(row: Row) -> str:
+    return ",".join(str(n) for n in row.notes) if isinstance(row, ResultRow) else ""
+
+
+def _factors(*, threads: bool, scale: bool) -> list[_Column]:
+    """Name the factors that vary; one that is the same everywhere only takes room."""
+    columns = [_Column("clients", lambda r: str(r.clients))]
+    if threads:
+        columns.append(_Column("threads", lambda r: str(r.threads)))
+    if scale:
+        columns.append(_Column("scale", lambda r: str(r.scale)))
+    return columns
+
+
+def _print(rows: Sequence[Row], columns: Sequence[_Column], console: Console) -> None:
+    """Print rows under the name of their workload; only the first column may fold."""
+    plain = not console.is_terminal
+    # Two columns between cells either way: the box brings one of them.
+    table = Table(
+        box=None if plain else box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, _GAP_COLUMNS if plain else _GAP_COLUMNS - 1, 0, 0),
+    )
+    table.add_column("", overflow="fold")
+    widths = [
+        max(len(c.title), *(cell_len(c.text(row)) for row in rows)) + _GAP_COLUMNS for c in columns
+    ]
+    # rich cuts off what may not fold, and half a number is a wrong number.
+    fits = sum(widths) + _NAME_COLUMNS <= console.width
+    for column in columns:
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        table.add_column(column.title, justify=justify, no_wrap=fits, overflow="fold")
+    for workload, group in groupby(rows, key=attrgetter("workload")):
+        table.add_row(_text(workload, "bold"))
+        for row in group:
+            table.add_row(
+                Padding(_text(row.environment), (0, 0, 0, 2)),
+                *(_text(column.text(row), column.style(row)) for column in columns),
+            )
+        table.add_section()
+    console.print(table)
+
+
+def _notes(title: str, notes: Iterable[Note], console: Console, *, numbered: bool) -> None:
+    table = Table.grid(padding=(0, 1))
+    for note in notes:
+        table.add_row(_text(str(note.number) if numbered else "-"), _text(note.text))
+    if table.row_count:
+        console.print(_text(title, "bold"))
+        console.print(table)
+        console.print()

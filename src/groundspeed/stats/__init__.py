@@ -1,0 +1,4 @@
+"""Pure mathematics: samples, comparisons, series, change points, histograms.
+
+It refuses to do any I/O, to draw randomness of its own, and to word findings.
+"""
