@@ -16,6 +16,7 @@ import msgspec
 from groundspeed import __version__
 from groundspeed.errors import StoreError, TargetError
 from groundspeed.measurement import judge
+from groundspeed.plan import DATASET_BYTES_PER_SCALE
 from groundspeed.ports import Clock, Listener, Store, Target
 from groundspeed.record import (
     Caution,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _CLOCK_JUMP_S = 1.0
 # pgbench finishes its running transactions after -T; a client that hangs longer is a failure.
 _OVERTIME_S = 60.0
+# A dataset below this share of the memory stays in the page cache beside everything else.
+_CACHED_RATIO = 0.7
 
 
 class Crew(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +215,7 @@ class _Attempt:
                 self._state.dirty = False
             target.start()
         with self._phase("check"):
+            self._cautions += self._circumstances()
             self._cautions += target.check()
             self._state.server = target.server_facts()
             self._cautions += target.checkpoint()
@@ -227,6 +231,23 @@ class _Attempt:
         with self._phase("clean"):
             target.stop()
         return outcome
+
+    def _circumstances(self) -> Iterator[Caution]:
+        """Doubts that hold for every trial of an environment on this machine."""
+        if self._state.storage is None:
+            return
+        host, cell = self._crew.host, self._trial.cell
+        yield Caution(
+            code="shared-machine",
+            message=f"server and load share this machine's {host.cpu_count} core(s): what the load"
+            " takes, the server lacks",
+        )
+        if cell.scale * DATASET_BYTES_PER_SCALE < host.memory_bytes * _CACHED_RATIO:
+            yield Caution(
+                code="cached-dataset",
+                message="the dataset fits in this machine's memory: reads come from there, and"
+                " only writes reach the storage",
+            )
 
     def _warm_up(self) -> float:
         """Warm up and say from its rate which share of the transactions to log."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse.attempts import settle
 from groundspeed.analyse.cells import summarise
-from groundspeed.analyse.circumstances import differences, environment_facts, setting_text
+from groundspeed.analyse.circumstances import differences, environment_facts
 from groundspeed.analyse.compare import compare
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
 from groundspeed.analyse.doubts import FootnoteBook, finding_cautions
@@ -26,6 +26,7 @@ from groundspeed.analyse.findings import (
     SecondsLine,
     Verdict,
 )
+from groundspeed.analyse.settings import setting_text
 from groundspeed.analyse.verdicts import verdict
 from groundspeed.errors import UsageError
 from groundspeed.record import Failed, Measured, Skipped

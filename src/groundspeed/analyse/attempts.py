@@ -49,27 +49,21 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settle(runs: Sequence[RunRecords]) -> Settled:
-    """Choose one record for each trial of each run; a run given twice is taken once."""
-    once: dict[str, RunRecords] = {}
-    cautions: list[Caution] = []
-    for run in runs:
-        if run.run_id in once:
-            message = f"run {run.run_id} was given more than once and is taken once"
-            cautions.append(Caution(code="same-run-twice", message=message))
-        once.setdefault(run.run_id, run)
+    """Choose one record for each trial of each run; a run given twice counts once."""
+    once, cautions = _distinct(runs)
     trials: list[SettledTrial] = []
-    for run in once.values():
+    for run in once:
         records, doubts = _settle_run(run)
         trials += [SettledTrial(run=run, record=record) for record in records]
         cautions += [*run.cautions, *doubts]
     return Settled(
-        runs=tuple(once.values()),
+        runs=tuple(once),
         environments=_names(
-            (run.environments for run in once.values()),
+            (run.environments for run in once),
             (t.record.trial.cell.environment for t in trials),
         ),
         workloads=_names(
-            (run.workloads for run in once.values()),
+            (run.workloads for run in once),
             (t.record.trial.cell.workload for t in trials),
         ),
         trials=tuple(trials),
@@ -80,6 +74,34 @@ def settle(runs: Sequence[RunRecords]) -> Settled:
         ),
         cautions=tuple(dict.fromkeys(cautions)),
     )
+
+
+def _distinct(runs: Sequence[RunRecords]) -> tuple[list[RunRecords], list[Caution]]:
+    """Drop a run that shares records with another, and give two that share a name one each.
+
+    Repeats of one measurement would make an interval narrow for nothing. A run is known by its
+    records: its name is a directory's, which people copy and rename.
+    """
+    kept: list[RunRecords] = []
+    cautions: list[Caution] = []
+    for run in runs:
+        keys = _keys(run)
+        twin = next((k for k in kept if k is run or keys & _keys(k)), None)
+        if twin is not None:
+            message = f"run {run.run_id} has records of run {twin.run_id}; they are taken once"
+            cautions.append(Caution(code="same-run-twice", message=message))
+            # A copy that was resumed knows more.
+            if len(run.records) > len(twin.records):
+                kept[kept.index(twin)] = run
+            continue
+        alike = sum(k.run_id.partition("#")[0] == run.run_id for k in kept)
+        name = f"{run.run_id}#{alike + 1}" if alike else run.run_id
+        kept.append(msgspec.structs.replace(run, run_id=name) if alike else run)
+    return kept, cautions
+
+
+def _keys(run: RunRecords) -> set[tuple[str, int, str, float]]:
+    return {(r.trial.trial_id, r.attempt, r.started_at, r.elapsed_s) for r in run.records}
 
 
 def _names(planned: Iterable[tuple[str, ...]], seen: Iterable[str]) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ a cell or of a comparison.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.findings import Difference, EnvironmentFacts
+from groundspeed.analyse.settings import PLACES, setting_text
 from groundspeed.record import Failed, Measured, Skipped
 
 if TYPE_CHECKING:
@@ -17,39 +17,9 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.attempts import Settled
     from groundspeed.plan import Trial
-    from groundspeed.record import HostFacts, Provenance, Record, ServerFacts, Setting, StorageFacts
+    from groundspeed.record import HostFacts, Provenance, Record, ServerFacts, StorageFacts
 
-# They say where a server lives and what it is called, not how it works: every run has others.
-_PLACES = frozenset(
-    {
-        "cluster_name",
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "ident_file",
-        "listen_addresses",
-        "log_directory",
-        "log_filename",
-        "port",
-        "unix_socket_directories",
-    }
-)
 _DEFAULT = "default"
-_SETTING_UNIT = re.compile(r"(\d*)(B|kB|MB|GB|TB)")
-_UNIT_BYTES = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
-
-
-def setting_text(setting: Setting) -> str:
-    """Write a setting as SHOW does: 16384 pages of 8kB are 128MB."""
-    match = _SETTING_UNIT.fullmatch(setting.unit or "")
-    if match is None or not setting.value.isdigit() or setting.value == "0":
-        # A negative or zero value is a word of its own to PostgreSQL ("off", "chosen by itself").
-        numeric = setting.unit and setting.value.lstrip("-").replace(".", "", 1).isdigit()
-        return f"{setting.value}{setting.unit}" if numeric and match is None else setting.value
-    size_bytes = int(setting.value) * int(match[1] or 1) * _UNIT_BYTES[match[2]]
-    unit = next(u for u in reversed(_UNIT_BYTES) if size_bytes % _UNIT_BYTES[u] == 0)
-    return f"{size_bytes // _UNIT_BYTES[unit]}{unit}"
 
 
 def _text(value: object) -> str | None:
@@ -60,7 +30,7 @@ def _server(server: ServerFacts) -> dict[str, str | None]:
     facts: dict[str, str | None] = {"PostgreSQL": server.version}
     facts["extensions"] = ", ".join(sorted(server.extensions)) or "none"
     for setting in server.settings:
-        if setting.name not in _PLACES:
+        if setting.name not in PLACES:
             facts[f"setting {setting.name}"] = setting_text(setting)
     return facts
 

@@ -105,17 +105,13 @@ def draw_ratio(comparison: Comparison, label: str, axis: svg_axes.Axis) -> str:
             svg.Whisker.INTERVAL,
         )
         span = f"95% interval {format_ratio(c.tps_low)} to {format_ratio(c.tps_high)}"
-    words = f"{format_ratio(c.tps_ratio)}, {span}: {c.answer.value}"
-    mark = svg.Mark(
-        x=c.tps_ratio,
-        y=0.0,
-        low=low,
-        high=high,
-        whisker=whisker,
-        title=words,
+    return svg.strip(
+        svg.Ratio(value=c.tps_ratio, low=low, high=high, whisker=whisker),
+        axis=axis,
+        style=c.answer.name.lower(),
+        title=f"{label} against {c.baseline}, {c.workload}, {_clients(c.clients)}",
+        description=f"{format_ratio(c.tps_ratio)}, {span}: {c.answer.value}",
     )
-    title = f"{label} against {c.baseline}, {c.workload}, {_clients(c.clients)}"
-    return svg.strip(mark, axis=axis, style=c.answer.name.lower(), title=title)
 
 
 def bucket_length(length: int, most: int) -> int:

@@ -51,6 +51,15 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     title: str
 
 
+class Ratio(msgspec.Struct, frozen=True, kw_only=True):
+    """A comparison on a strip: a value above zero with its whisker."""
+
+    value: float
+    low: float
+    high: float
+    whisker: Whisker
+
+
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of one environment, by ascending x."""
 
@@ -122,21 +131,26 @@ def strip_scale(axis: Axis) -> Scale:
     return axis.scale(14.0, STRIP.width_px - 14.0)
 
 
-def strip(mark: Mark, *, axis: Axis, style: str, title: str) -> str:
-    """Draw one comparison as a dot with its whisker; `mark.x` is the ratio, `mark.y` unused."""
+def strip(ratio: Ratio, *, axis: Axis, style: str, title: str, description: str) -> str:
+    """Draw one comparison as a dot with its whisker and the line at 1.
+
+    The other ticks are the table's, so that their lines run through its rows without a gap.
+    """
     size, along = STRIP, strip_scale(axis)
     middle = size.height_px // 2
     height = size.height_px
     parts = [f'<path class="one" d="M{along.px(1.0):.1f} 0v{height}"/>']
-    low, high = f"{along.px(mark.low):.1f}", f"{along.px(mark.high):.1f}"
-    parts.append(f'<g class="mark {mark.whisker.value} {text(style)}">')
-    if mark.low < mark.high:
+    low, high = f"{along.px(ratio.low):.1f}", f"{along.px(ratio.high):.1f}"
+    parts.append(f'<g class="mark {ratio.whisker.value} {text(style)}">')
+    if ratio.low < ratio.high:
         parts.append(
             f'<path class="whisker" d="M{low} {middle}H{high}'
             f'M{low} {middle - 5}v10M{high} {middle - 5}v10"/>'
         )
-    parts.append(f'<circle class="dot" cx="{along.px(mark.x):.1f}" cy="{middle}" r="3.5"/></g>')
-    return _svg(size, title, mark.title, "".join(parts), fixed=True)
+    parts.append(
+        f'<circle class="dot" cx="{along.px(ratio.value):.1f}" cy="{middle}" r="3.5"/></g>'
+    )
+    return _svg(size, title, description, "".join(parts), fixed=True)
 
 
 def strip_axis(axis: Axis, *, title: str) -> str:

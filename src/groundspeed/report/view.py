@@ -284,4 +284,4 @@ def _series(line: SecondsLine, names: Sequence[str]) -> SecondsSeries:
 
 def _p99_s(row: SecondRow) -> float | None:
     # A second without an answer has no latency, which is not a latency of zero.
-    return row.p99_us / 1e6 if row.count and math.isfinite(row.p99_us) else None
+    return None if row.p99_us is None or not row.count else row.p99_us / 1e6

@@ -142,7 +142,7 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
 
     `variables` are environment variables for libpq beyond the connection string.
 
-    The command is interrupted after `limit_s`. On any exception, Ctrl-C among them, everything
+    The command is ended after `limit_s`. On any exception, Ctrl-C among them, everything
     that was started is ended before it goes on.
     """
     for name, text in command.files:
@@ -206,8 +206,8 @@ def _relay(
         while open_streams:
             left_s = started_s + limit_s - time.monotonic()
             if left_s <= 0 and not interrupted:
-                # As Ctrl-C would; a second patience later, process.end goes further.
-                load.send_signal(signal.SIGINT)
+                # Not SIGINT: a shell's background job inherits it ignored, and so does pgbench.
+                load.send_signal(signal.SIGTERM)
                 interrupted = True
                 limit_s += 5.0
                 continue

@@ -143,10 +143,10 @@ class ServerTarget:
                 f"{self._environment.name}: the dataset has scale {scale}, not {self._scale}",
                 "groundspeed resume makes it again",
             )
-        if not self._buffers_filled:
-            sql.fill_buffers(self._address, scale)
-            self._buffers_filled = True
-        return ()
+        if self._buffers_filled:
+            return ()
+        self._buffers_filled = True
+        return sql.fill_buffers(self._address, scale)
 
     def checkpoint(self) -> tuple[Caution, ...]:
         """Write all dirty pages, where the user may."""

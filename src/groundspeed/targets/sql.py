@@ -26,6 +26,7 @@ _CONNECT_TIMEOUT_S = 10
 # every page of the table, and the lookups touch every leaf of its index.
 _ACCOUNTS_PER_PAGE = 60
 _ACCOUNTS_PER_SCALE = 100_000
+_FILL_LIMIT_MS = 20_000
 
 _SHARED_STATISTICS = (
     # (name for pg_stat_reset_shared, first version)
@@ -206,22 +207,40 @@ def wait_for_clients_to_leave(address: Address, *, limit_s: float = 30.0) -> Non
     )
 
 
-def fill_buffers(address: Address, scale: int) -> None:
-    """Read every page of the accounts table and its index through shared buffers.
+def fill_buffers(address: Address, scale: int) -> tuple[Caution, ...]:
+    """Read the accounts table and its index through shared buffers, as far as they fit.
 
     By index lookups, because a sequential scan of a large table uses a small ring of buffers and
-    leaves the cache as cold as before; pg_prewarm would do, but not every server has it.
+    leaves the cache as cold as before; pg_prewarm would do, but not every server has it. Where the
+    dataset is larger than the buffers, evenly spaced pages fill them once: reading on would only
+    push out what was just read. It is given up, with a caution, after 20 s.
     """
     with connect(address) as connection:
         for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"):
             connection.execute(sql.SQL("SET {} = off").format(sql.Identifier(name)))
-        connection.execute(
-            "SELECT count(a.abalance) FROM generate_series(1, %s, %s) AS g(aid)"
-            " JOIN pgbench_accounts a USING (aid)",
-            (scale * _ACCOUNTS_PER_SCALE, _ACCOUNTS_PER_PAGE),
-        )
-        for table in ("pgbench_tellers", "pgbench_branches"):
-            connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
+        connection.execute(sql.SQL("SET statement_timeout = {}").format(_FILL_LIMIT_MS))
+        row = connection.execute(
+            "SELECT setting FROM pg_settings WHERE name = 'shared_buffers'"
+        ).fetchone()
+        buffer_pages = int(str(row[0])) if row else 1
+        accounts = scale * _ACCOUNTS_PER_SCALE
+        try:
+            connection.execute(
+                "SELECT count(a.abalance) FROM generate_series(1, %s, %s) AS g(aid)"
+                " JOIN pgbench_accounts a USING (aid)",
+                (accounts, max(_ACCOUNTS_PER_PAGE, accounts // buffer_pages)),
+            )
+            for table in ("pgbench_tellers", "pgbench_branches"):
+                connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
+        except psycopg.errors.QueryCanceled:
+            return (
+                Caution(
+                    code="cold-buffers",
+                    message=f"shared buffers were not full after {_FILL_LIMIT_MS // 1000} s: the"
+                    " trial started colder than the server would be after hours",
+                ),
+            )
+    return ()
 
 
 def scale_of(address: Address) -> int:
