@@ -94,10 +94,9 @@ def _failed(reason: str) -> Judgement:
 
 def _log_gap(report: Report, log: LogTotals, sampling_ratio: float) -> str | None:
     """Say how the log contradicts pgbench's own count, if it does."""
-    # Up to pgbench 14 "actually processed" includes the skipped ones; those print no tries.
-    skipped = 0 if report.max_tries is None else report.skipped_count
     logged = log.count + log.failed + log.skipped
-    done = report.transaction_count + report.failed_count + skipped
+    # In every version "actually processed" is without the skipped ones, which are logged too.
+    done = report.transaction_count + report.failed_count + report.skipped_count
     if sampling_ratio >= 1:
         if logged != done:
             return f"the transaction log has {logged} lines, pgbench counted {done}"
@@ -170,8 +169,7 @@ def _log_cautions(
 def _measured(report: Report, log: LogTotals, sampling_ratio: float) -> Measured:
     return Measured(
         tps_per_s=report.tps_per_s,
-        transaction_count=report.transaction_count
-        - (report.skipped_count if report.max_tries is None else 0),
+        transaction_count=report.transaction_count,
         failed_count=report.failed_count,
         serialization_failure_count=log.serialization,
         deadlock_failure_count=log.deadlock,

@@ -188,14 +188,14 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StorageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the data directory of an embedded server really was."""
+    """Where the data directory of an embedded server really was; empty where it never was."""
 
     label: str
     emulated: bool
-    path: str
-    filesystem: str
-    device: str
-    mount_options: str
+    path: str = ""
+    filesystem: str = ""
+    device: str = ""
+    mount_options: str = ""
     wal_path: str | None = None
     wal_filesystem: str | None = None
     wal_device: str | None = None

@@ -91,7 +91,7 @@ def execute(plan: Plan, crew: Crew) -> None:
     for trial in todo:
         if trial.cell.environment in crew.unavailable:
             reason = crew.unavailable[trial.cell.environment]
-            _keep(crew, _untried(trial, Skipped(reason=reason), crew))
+            _keep(crew, _untried(plan, trial, Skipped(reason=reason), crew))
     todo = tuple(t for t in todo if t.cell.environment not in crew.unavailable)
     wanted = dict.fromkeys(t.cell.environment for t in todo)
     try:
@@ -150,14 +150,19 @@ def _timestamp(wall_s: float) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _untried(trial: Trial, outcome: Outcome, crew: Crew) -> Record:
+def _untried(plan: Plan, trial: Trial, outcome: Outcome, crew: Crew) -> Record:
+    asked = plan.environment(trial.cell.environment).storage
+    storage = None
+    if asked is not None and asked.emulate is not None:
+        # So that a report labels it as emulated although no device was ever made.
+        storage = StorageFacts(label=asked.emulate, emulated=True)
     return Record(
         trial=trial,
         attempt=_attempt_number(crew, trial),
         started_at=_timestamp(crew.clock.wall_s()),
         elapsed_s=0.0,
         outcome=outcome,
-        provenance=Provenance(groundspeed_version=__version__, host=crew.host),
+        provenance=Provenance(groundspeed_version=__version__, host=crew.host, storage=storage),
     )
 
 

@@ -298,6 +298,7 @@ def read_run(run_dir: Path) -> RunRecords:
         planned_trial_count=len(plan.trials),
         environments=tuple(e.name for e in plan.environments),
         workloads=tuple(w.name for w in plan.workloads),
+        writing_workloads=tuple(w.name for w in plan.workloads if w.writes),
         records=found,
         seconds={
             r.trial.trial_id: _read_seconds(run_dir, r)

@@ -12,6 +12,7 @@ from groundspeed.analyse.cells import summarise
 from groundspeed.analyse.circumstances import differences, environment_facts
 from groundspeed.analyse.compare import compare
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
+from groundspeed.analyse.digits import NOTHING, digits, ratio_digits
 from groundspeed.analyse.doubts import FootnoteBook, finding_cautions
 from groundspeed.analyse.findings import (
     Answer,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENCE_RATIO",
+    "NOTHING",
     "TRIALS_NEEDED",
     "Answer",
     "CellSummary",
@@ -51,6 +53,8 @@ __all__ = [
     "SecondsLine",
     "Verdict",
     "analyse",
+    "digits",
+    "ratio_digits",
     "setting_text",
 ]
 
@@ -70,6 +74,7 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
     book = FootnoteBook()
     for trial in settled.trials:
         book.carry(trial)
+    general = book.take_general(len(settled.measured))
     comparisons = compare(settled, against, book)
     cells = summarise(settled, book)
     return Findings(
@@ -95,7 +100,7 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
         ),
         differences=differences(settled),
         footnotes=book.footnotes(),
-        cautions=finding_cautions(settled, comparisons),
+        cautions=finding_cautions(settled, comparisons, general),
         seconds=_seconds(settled),
         first_started_at=min((t.record.started_at for t in settled.trials), default=None),
         last_started_at=max((t.record.started_at for t in settled.trials), default=None),

@@ -63,13 +63,6 @@ def summarise(settled: Settled, book: FootnoteBook) -> tuple[CellSummary, ...]:
 def _footnotes(cell: Cell, trials: Sequence[MeasuredTrial], book: FootnoteBook) -> None:
     for message in hidden_factors([t.record for t in trials]):
         book.add("hidden-factor", message, [cell], count=len(trials))
-    sampled = [t for t in trials if t.outcome.log_sampling_ratio < 1]
-    for trial in sampled:
-        message = (
-            f"percentiles rest on a sample of {trial.outcome.log_sampling_ratio:.3g} "
-            "of the transactions"
-        )
-        book.add("log-sampling", message, [cell])
     odd = sum(not all(map(math.isfinite, _metrics(t).values())) for t in trials)
     if odd:
         message = "values that are not numbers (no transaction succeeded) are left out"

@@ -62,7 +62,10 @@ def _storage(storage: StorageFacts) -> dict[str, str | None]:
 
 
 def _provenance(provenance: Provenance) -> dict[str, str | None]:
-    facts: dict[str, str | None] = {"pgbench": provenance.pgbench_version}
+    facts: dict[str, str | None] = {
+        "groundspeed": provenance.groundspeed_version,
+        "pgbench": provenance.pgbench_version,
+    }
     if provenance.server is not None:
         facts |= _server(provenance.server)
     if provenance.host is not None:

@@ -21,6 +21,7 @@ SHORT_WRITES_S = 10
 # With fewer comparisons "about 0.2 wrong" says nothing.
 _MANY_COMPARISONS = 5
 _NAMES_SHOWN = 4
+_SEVERAL_CELLS = 2
 
 
 class FootnoteBook:
@@ -42,6 +43,17 @@ class FootnoteBook:
         for caution in dict.fromkeys(trial.record.cautions):
             self.add(caution.code, caution.message, [trial.record.trial.cell])
 
+    def take_general(self, trial_count: int) -> tuple[Caution, ...]:
+        """Take out what every one of the trials carries: told once, it needs no mark anywhere."""
+        if len(self._cells) < _SEVERAL_CELLS:
+            return ()
+        general = [key for key, count in self._counts.items() if count >= trial_count]
+        for key in general:
+            del self._counts[key]
+            for keys in self._cells.values():
+                keys.discard(key)
+        return tuple(Caution(code=code, message=message) for code, message in general)
+
     def of_cell(self, cell: Cell) -> tuple[int, ...]:
         """Look up the indices of a cell's footnotes, ascending."""
         keys = self._cells.get(cell, set())
@@ -55,15 +67,18 @@ class FootnoteBook:
         )
 
 
-def finding_cautions(settled: Settled, comparisons: Sequence[Comparison]) -> tuple[Caution, ...]:
-    """Name the doubts about the whole, the most far-reaching first."""
+def finding_cautions(
+    settled: Settled, comparisons: Sequence[Comparison], general: Sequence[Caution]
+) -> tuple[Caution, ...]:
+    """Name the doubts about the whole, the most far-reaching first; `general` are on all trials."""
     found = [
         *settled.cautions,
         *_unmeasured(settled),
         *_comparison_count(comparisons),
         *_emulated(settled.measured),
         *_short_writes(settled.measured),
-        *_closed_loop(settled.measured),
+        *_paced(settled.measured),
+        *general,
     ]
     return tuple(dict.fromkeys(found))
 
@@ -152,10 +167,10 @@ def _short_writes(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
         yield Caution(code="short-writes", message=message)
 
 
-def _closed_loop(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
-    if any(t.record.trial.rate_per_s is None for t in measured):
+def _paced(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
+    if any(t.record.trial.rate_per_s is not None for t in measured):
         message = (
-            "clients wait for each answer before they ask again (closed loop): latency under a "
-            "fixed arrival rate would be higher; set pgbench.rate to measure that"
+            "with pgbench.rate the throughput was asked for, not found out: "
+            "compare latencies, and TPS only to see whether the rate was kept up"
         )
-        yield Caution(code="closed-loop", message=message)
+        yield Caution(code="paced", message=message)

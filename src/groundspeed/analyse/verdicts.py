@@ -6,10 +6,10 @@ number that no user of the database would ever see.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
+from groundspeed.analyse.digits import digits, ratio_digits
 from groundspeed.analyse.findings import Answer, Verdict
 
 if TYPE_CHECKING:
@@ -59,12 +59,6 @@ def _rank(group: Sequence[Comparison]) -> tuple[int, float]:
     lost = sum(c.answer is Answer.SLOWER for c in group)
     best = max((c.tps_ratio for c in group if c.answer is not Answer.UNDECIDED), default=0.0)
     return lost - won, -best
-
-
-def _number(value: float) -> str:
-    """Round as far as is said anywhere: three digits, without an exponent."""
-    decimals = 2 - math.floor(math.log10(value)) if value > 0 else 0
-    return f"{value:,.{min(max(decimals, 0), 6)}f}"
 
 
 def _clients(clients: int) -> str:
@@ -121,15 +115,16 @@ def _ratios(
     for comparison in shown:
         first = explained and not texts
         sure = f"{CONFIDENCE_RATIO:.0%} " if first else ""
+        span = _span(comparison.tps_low, comparison.tps_high, ratio_digits)
         texts.append(
-            f"{_number(comparison.tps_ratio)}x{' its TPS' if first else ''} "
-            f"at {where(comparison)} ({sure}{_span(comparison.tps_low, comparison.tps_high)})"
+            f"{ratio_digits(comparison.tps_ratio)}x{' its TPS' if first else ''} "
+            f"at {where(comparison)} ({sure}{span})"
         )
     return _list(texts) + more
 
 
-def _span(low: float | None, high: float | None) -> str:
-    return "no interval" if low is None or high is None else f"{_number(low)} to {_number(high)}"
+def _span(low: float | None, high: float | None, write: Callable[[float], str]) -> str:
+    return "no interval" if low is None or high is None else f"{write(low)} to {write(high)}"
 
 
 def _open(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:
@@ -162,10 +157,10 @@ def _alone(baseline: str, cells: Sequence[CellSummary]) -> str:
     sure = (
         f"n={tps.n}, no {CONFIDENCE_RATIO:.0%} interval, {TRIALS_NEEDED} needed"
         if tps.low is None
-        else f"{CONFIDENCE_RATIO:.0%} {_span(tps.low, tps.high)}"
+        else f"{CONFIDENCE_RATIO:.0%} {_span(tps.low, tps.high, digits)}"
     )
     among = f", the most of {len(known)} cells" if len(known) > 1 else ""
     return (
-        f"{baseline} reaches {_number(tps.median)} TPS at {_where(known)(best)} ({sure}){among}; "
+        f"{baseline} reaches {digits(tps.median)} TPS at {_where(known)(best)} ({sure}){among}; "
         "nothing to compare it with"
     )

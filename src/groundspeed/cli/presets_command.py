@@ -15,7 +15,11 @@ from groundspeed.errors import SpecError
 @click.command(
     "presets", epilog=example("groundspeed presets", "groundspeed presets quick > mine.yaml")
 )
-@click.argument("name", required=False, shell_complete=lambda *_: list(presets.names()))
+@click.argument(
+    "name",
+    required=False,
+    shell_complete=lambda _ctx, _param, start: [n for n in presets.names() if n.startswith(start)],
+)
 @json_option
 def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001 - click
     """List the built-in suites, or print one.

@@ -1,42 +1,36 @@
-"""Numbers in base units become text for people. The only place where a number is scaled.
-
-Three significant digits: the run-to-run spread of a database hides all further ones. Whole
-numbers keep all their digits, so that a reader can compare them with the output of pgbench.
-"""
+"""Numbers in base units become text for people. The only place where a number is scaled."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from groundspeed.analyse import TRIALS_NEEDED
+from groundspeed.analyse import NOTHING, TRIALS_NEEDED, digits, ratio_digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from groundspeed.analyse import Estimate
 
-NOTHING = "-"
+__all__ = [
+    "NOTHING",
+    "format_bytes",
+    "format_ratio",
+    "format_seconds",
+    "format_span",
+    "format_tps",
+    "interval_text",
+    "range_text",
+]
+
 _TIMES = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SIZE_STEP = 1024
 
 
-def _digits(value: float) -> str:
-    """Write three significant digits, and all those before the point."""
-    if not math.isfinite(value):
-        return NOTHING
-    if value == 0:
-        return "0"
-    # Rounded first: 9.996 is 10.0, not 10.00.
-    rounded = float(f"{value:.3g}")
-    decimals = min(max(2 - math.floor(math.log10(abs(rounded))), 0), 6)
-    return f"{value:,.{decimals}f}"
-
-
 def format_tps(value_per_s: float) -> str:
     """Write a rate without its unit: 1,234 or 12.3 or 0.123."""
-    return _digits(value_per_s)
+    return digits(value_per_s)
 
 
 def format_seconds(value_s: float) -> str:
@@ -47,12 +41,12 @@ def format_seconds(value_s: float) -> str:
         return "0 s"
     size_s = abs(float(f"{value_s:.3g}"))
     factor, unit = next((t for t in reversed(_TIMES) if size_s >= t[0]), _TIMES[0])
-    return f"{_digits(value_s / factor)} {unit}"
+    return f"{digits(value_s / factor)} {unit}"
 
 
 def format_ratio(value: float) -> str:
-    """Write a ratio: 2.10x, 0.870x, 35.2x."""
-    text = _digits(value)
+    """Write a ratio: 2.10x, 0.870x, 35.2x; 1.004x near 1."""
+    text = ratio_digits(value)
     return text if text == NOTHING else f"{text}x"
 
 
@@ -63,7 +57,7 @@ def format_bytes(value_bytes: float) -> str:
     power, size = 0, float(value_bytes)
     while abs(float(f"{size:.4g}")) >= _SIZE_STEP and power < len(_SIZES) - 1:
         size, power = size / _SIZE_STEP, power + 1
-    return f"{_digits(size) if power else round(size)} {_SIZES[power]}"
+    return f"{digits(size) if power else round(size)} {_SIZES[power]}"
 
 
 def format_span(low: float | None, high: float | None, scale: Callable[[float], str]) -> str:

@@ -120,23 +120,24 @@ def _results(table: ResultTable, console: Console) -> None:
     if table.has_intervals:
         throughput.insert(2, _Column("95% interval", attrgetter("tps_interval")))
     latency = [_Column(title, attrgetter(title)) for title in ("p50", "p95", "p99")]
-    ends: list[_Column] = []
+    failed: list[_Column] = []
     if any(row.failed_transactions != "0" for row in table.rows):
-        ends.append(_Column("failed", attrgetter("failed_transactions")))
+        failed.append(_Column("failed", attrgetter("failed_transactions")))
+    notes: list[_Column] = []
     if any(row.notes for row in table.rows):
-        ends.append(_Column("notes", _note_numbers, numeric=False))
+        notes.append(_Column("notes", _note_numbers, numeric=False))
     bare = any(row.tps_interval == NOTHING for row in table.rows)
     needed = f"; a 95% interval takes {TRIALS_NEEDED}" if bare else ""
     if console.width >= _WIDE_COLUMNS:
         console.print(_text(f"Results, medians of n trials{needed}", "bold"))
-        _print(table.rows, [*factors, *throughput, *latency, *ends], console)
+        _print(table.rows, [*factors, *throughput, *latency, *failed, *notes], console)
         console.print()
         return
     console.print(_text(f"Throughput, median of n trials{needed}", "bold"))
-    _print(table.rows, [*factors, *throughput], console)
+    _print(table.rows, [*factors, *throughput, *notes], console)
     console.print()
     console.print(_text("Latency, medians of n trials", "bold"))
-    _print(table.rows, [*factors, *latency, *ends], console)
+    _print(table.rows, [*factors, *latency, *failed], console)
     console.print()
 
 

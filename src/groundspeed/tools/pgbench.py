@@ -87,9 +87,9 @@ def _command(
         f"--random-seed={trial.random_seed}",
     ]
     if trial.rate_per_s is not None:
-        arguments += ["-R", f"{trial.rate_per_s:g}"]
+        arguments += ["-R", f"{trial.rate_per_s:.12g}"]
     if trial.latency_limit_s is not None:
-        arguments += ["-L", f"{trial.latency_limit_s * 1000:g}"]
+        arguments += ["-L", f"{trial.latency_limit_s * 1000:.12g}"]
     if trial.max_tries > 1:
         arguments += [f"--max-tries={trial.max_tries}", "--failures-detailed"]
     files: tuple[tuple[str, str], ...] = ()
