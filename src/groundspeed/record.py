@@ -28,7 +28,7 @@ class Histogram(msgspec.Struct, frozen=True, kw_only=True):
     and arithmetic: `groundspeed.stats.histogram`. Values are microseconds.
     """
 
-    sub_bucket_bits: int
+    sub_bucket_bits: int = 7
     buckets: tuple[tuple[int, int], ...] = ()
 
     @property

@@ -6,6 +6,7 @@ and named in a caution; it never takes a neighbour with it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime as dt
 import errno
@@ -143,10 +144,11 @@ class RunLock:
                 f"{self._path.parent}: another groundspeed (pid {owner}) is measuring into it",
                 "wait until it ends: two at once would disturb each other's figures",
             ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
         self._file = file
+        # Only told to others: a disk too full for it is found, and said, where records are kept.
+        with contextlib.suppress(OSError):
+            file.truncate(0)
+            os.write(file.fileno(), str(os.getpid()).encode())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -156,9 +158,9 @@ class RunLock:
             self._file = None
 
 
-def _is_locked(results_dir: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     try:
-        with (results_dir / _LOCK_FILE).open("r") as file:
+        with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -185,9 +187,15 @@ class RunStore:
             # Set once the disk was full: the trial at hand is still kept, then the run ends.
             self._full: StoreError | None = None
             self._file = self._path.open("ab", buffering=0)
+            # Tells those who list runs that this one is open; it ends with the process.
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _store_error(error, self._path) from None
+        try:
             self._reserve()
             sync_directory(run_dir)
         except OSError as error:
+            self.close()
             raise _store_error(error, self._path) from None
 
     def _set_aside(self, torn: bytes) -> None:
@@ -338,22 +346,18 @@ def _optional(text: str) -> float | None:
 
 def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
     """List the runs below a results directory, newest first; empty when it does not exist."""
-    found = [
-        _run_info(path.parent, running=_is_locked(results_dir))
-        for path in results_dir.glob(f"*/{PLAN_FILE}")
-    ]
+    found = [_run_info(path.parent) for path in results_dir.glob(f"*/{PLAN_FILE}")]
     return tuple(sorted(found, key=lambda info: (info.started_at, info.run_id), reverse=True))
 
 
-def _run_info(run_dir: Path, *, running: bool) -> RunInfo:
+def _run_info(run_dir: Path) -> RunInfo:
     plan = read_plan(run_dir)
     created_s = (run_dir / PLAN_FILE).stat().st_mtime
     started_at = dt.datetime.fromtimestamp(created_s, tz=dt.UTC)
     found, _ = _read_records(run_dir)
     last = {record.trial.trial_id: record.outcome for record in found}
     outcomes = list(last.values())
-    # The reserve stands only while a run is open, so it tells the running one from its neighbours.
-    active = running and (run_dir / RESERVE_FILE).exists()
+    active = _is_locked(run_dir / RECORDS_FILE)
     complete = len(last) == len(plan.trials) and not any(
         isinstance(o, Failed) and o.retryable for o in outcomes
     )

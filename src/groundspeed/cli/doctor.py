@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from groundspeed.cli import leftovers, suites
+from groundspeed.cli import suites
 from groundspeed.cli.arguments import SUITE, example, json_option, overrides_option
 from groundspeed.cli.checks import Check, State, machine_checks
 from groundspeed.cli.printing import print_json
@@ -27,7 +27,6 @@ def command(suite: str | None, overrides: tuple[str, ...], as_json: bool) -> Non
     With SUITE, a suite file or preset, also whether it can run here; the exit code is 4 when it
     cannot.
     """
-    leftovers.sweep()
     host = Host()
     checks = machine_checks(host, installation.find_installations())
     if suite is not None:

@@ -83,6 +83,10 @@ class _Group(click.Group):
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Find out how fast a database really goes on a given storage, and prove it."""
+    from groundspeed.cli import leftovers  # noqa: PLC0415 - help and completion do without
+
+    # Before any command: what a dead run left takes the room and the time that this one needs.
+    leftovers.sweep()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - click
     """Show what a run would do, without running it.
 
-    SUITE is a suite file or the name of a preset. SOCKET and LOG in a command line stand for
-    directories that exist only while the run does.
+    SUITE is a suite file or the name of a preset. SOCKET in a command line stands for a directory
+    that exists only while the run does; the run adds --sampling-rate where a full log would cost
+    too much.
     """
     _, plan = suites.load(suite, overrides)
     if as_json:
@@ -60,7 +61,6 @@ def command_line(plan: Plan, trial: Trial) -> tuple[str, ...]:
         trial,
         plan.workload(trial.cell.workload),
         conninfo=suites.expected_conninfo(plan.environment(trial.cell.environment)),
-        log_prefix="LOG/pgbench",
     ).argv
 
 

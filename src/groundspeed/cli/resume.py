@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundspeed import store
-from groundspeed.cli import leftovers, suites
+from groundspeed.cli import suites
 from groundspeed.cli.arguments import RUN_DIR, example, json_option
 from groundspeed.cli.ending import run_to_the_end
 
@@ -24,6 +24,5 @@ def command(run_dir: Path, as_json: bool) -> None:  # noqa: FBT001 - click
     Trials that failed for a reason that may pass are tried again. A password that was written into
     the DSN is read again from the suite file, as no file of a run holds it.
     """
-    leftovers.sweep()
     plan = store.read_plan(run_dir)
     run_to_the_end(plan, run_dir, passwords=suites.passwords_of_plan(plan), as_json=as_json)

@@ -11,7 +11,7 @@ import click
 
 from groundspeed import plan as plans
 from groundspeed import store
-from groundspeed.cli import leftovers, needs, suites
+from groundspeed.cli import needs, suites
 from groundspeed.cli.arguments import (
     DEFAULT_RESULTS,
     SUITE,
@@ -61,15 +61,15 @@ def command(
     """
     asked, plan = suites.load(suite, overrides)
     passwords = suites.passwords(asked)
-    # First: what a dead run left takes the room that this one needs.
-    leftovers.sweep()
     needed = needs.needs_of(plan, Host())
     for line in (*summary(plan), *needs.lines(needed)):
         click.echo(line, err=True)
     needs.refuse_if_short(needed)
     if not yes and sys.stdin.isatty() and not click.confirm("start?", default=True, err=True):
         raise UsageError("not started", "groundspeed plan shows each trial")
-    run_dir = store.create_run(results_dir, plan, _run_id(plan, results_dir))
+    # Under the lock: a groundspeed that is refused leaves no empty run behind.
+    with store.RunLock(results_dir):
+        run_dir = store.create_run(results_dir, plan, _run_id(plan, results_dir))
     run_to_the_end(plan, run_dir, passwords=passwords, as_json=as_json)
 
 

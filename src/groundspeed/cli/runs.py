@@ -8,7 +8,6 @@ import click
 import msgspec
 
 from groundspeed import store
-from groundspeed.cli import leftovers
 from groundspeed.cli.arguments import DEFAULT_RESULTS, example, json_option
 from groundspeed.cli.printing import print_json
 
@@ -22,7 +21,6 @@ _HEADER = ("run", "suite", "started", "measured", "failed", "skipped", "state")
 @json_option
 def command(directory: Path, as_json: bool) -> None:  # noqa: FBT001 - click
     """List the runs in a results directory, newest first."""
-    leftovers.sweep()
     found = store.list_runs(directory)
     if as_json:
         print_json(msgspec.to_builtins(found))

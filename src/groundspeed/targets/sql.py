@@ -5,6 +5,7 @@ A connection is held only while it is needed: none of ours is open while load is
 
 from __future__ import annotations
 
+import os
 import re
 import select
 from contextlib import contextmanager
@@ -71,16 +72,28 @@ def _hint(error: psycopg.Error) -> str:
 
 
 @contextmanager
+def _without_libpq_variables() -> Iterator[None]:
+    """Hide PG* variables from libpq: load tools do not get them, so we must not connect by them."""
+    hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PG")}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+@contextmanager
 def connect(address: Address) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
     """Open a connection that commits every statement. Raises TargetError for all of psycopg's."""
     try:
-        with psycopg.connect(
-            address.conninfo,
-            password=address.password,
-            autocommit=True,
-            connect_timeout=_CONNECT_TIMEOUT_S,
-            application_name=APPLICATION_NAME,
-        ) as connection:
+        with _without_libpq_variables():
+            connection = psycopg.connect(
+                address.conninfo,
+                password=address.password,
+                autocommit=True,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                application_name=APPLICATION_NAME,
+            )
+        with connection:
             yield connection
     except psycopg.Error as error:
         raise TargetError(f"PostgreSQL: {_reason(error, address)}", _hint(error)) from None

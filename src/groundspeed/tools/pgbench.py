@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from groundspeed.plan import Trial, WorkloadPlan
 
 SCRIPT_FILE = "script.sql"
+# In the working directory of the command, which is in memory.
+LOG_PREFIX = "transactions"
 _TRANSACTION_TYPES = {
     "select-only": "<builtin: select only>",
     "simple-update": "<builtin: simple update>",
@@ -44,7 +46,7 @@ def command(
     workload: WorkloadPlan,
     *,
     conninfo: str,
-    log_prefix: str,
+    log_prefix: str = LOG_PREFIX,
     sampling_ratio: float = 1.0,
 ) -> Command:
     """Command of the measured part of a trial, with its transaction log.
@@ -58,7 +60,7 @@ def command(
 
 
 def warm_up_command(
-    trial: Trial, workload: WorkloadPlan, *, conninfo: str, log_prefix: str
+    trial: Trial, workload: WorkloadPlan, *, conninfo: str, log_prefix: str = LOG_PREFIX
 ) -> Command:
     """Command of a trial's warm-up: the same load.
 

@@ -1,17 +1,13 @@
-"""What was asked: the suite file, decoded from YAML into frozen models and checked.
+"""The frozen models of a suite file: its keys, their types, units and defaults.
 
-Every complaint names its path in the file and says what to write instead. This module reads no
-file, starts nothing and orders nothing; passwords are taken out of a DSN here, before anything
-else of the project can see them.
+Passwords are taken out of a DSN here, before anything else of the project can see them.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import yaml
 from psycopg import conninfo
 from psycopg import errors as psycopg_errors
 from pydantic import (
@@ -23,16 +19,14 @@ from pydantic import (
     Field,
     SecretStr,
     Tag,
-    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
 from groundspeed import units
-from groundspeed.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable
 
 BuiltinWorkload = Literal["select-only", "simple-update", "tpcb-like"]
 BUILTIN_WORKLOADS: tuple[BuiltinWorkload, ...] = ("select-only", "simple-update", "tpcb-like")
@@ -285,149 +279,6 @@ class Suite(_Model):
             msg = "has more threads than clients in every combination: pgbench would refuse it"
             raise ValueError(msg)
         return self
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML as the standard says: a key written twice is an error, not the last one's victory."""
-
-    def construct_mapping(
-        self,
-        node: yaml.MappingNode,
-        deep: bool = False,  # noqa: FBT001, FBT002 - PyYAML's signature
-    ) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            key = str(self.construct_object(key_node, deep=True))
-            if key in seen:
-                problem = f"the key {key!r} is written twice"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
-
-
-def _parse_yaml(text: str, source: str) -> object:
-    try:
-        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        message = f"{where}: {error.problem or 'not YAML'}"
-        raise SpecError(message, "mend the YAML at that place") from None
-    except yaml.YAMLError:
-        raise SpecError(f"{source}: not YAML", "a suite file is UTF-8 text in YAML") from None
-
-
-def apply_override(data: dict[str, Any], assignment: str) -> None:
-    """Set one value in decoded YAML from "a.b=value"; the value is read as YAML.
-
-    Raises SpecError when it is not an assignment, runs through a scalar, or carries a password.
-    """
-    key, equals, text = assignment.partition("=")
-    if not equals or not key:
-        raise SpecError(
-            f"--set {key}: not an assignment", "write key=value, as in measure.duration=2s"
-        )
-    *parents, last = key.split(".")
-    if last == "password" or (last == "dsn" and "password" in _dsn_keys(text)):
-        raise SpecError(
-            f"--set {key}: a password on the command line is seen by everyone on this machine",
-            "leave it out and name an environment variable in password_env",
-        )
-    place: Any = data
-    for parent in parents:
-        place = place.setdefault(parent, {}) if isinstance(place, dict) else None
-    if not isinstance(place, dict):
-        raise SpecError(f"--set {key}: there is nothing to set below it", "see groundspeed schema")
-    place[last] = _parse_yaml(text, f"--set {key}")
-
-
-def _dsn_keys(dsn: str) -> Iterable[str]:
-    try:
-        return conninfo.conninfo_to_dict(dsn)
-    except psycopg_errors.ProgrammingError:
-        return ()
-
-
-def load_suite(text: str, *, source: str, overrides: Sequence[str] = ()) -> Suite:
-    """Decode and check a suite.
-
-    `text` is YAML, `source` the name that complaints start with, `overrides` are "key=value" with
-    dotted keys. Raises SpecError with every complaint found.
-    """
-    data = _parse_yaml(text, source)
-    if not isinstance(data, dict):
-        raise SpecError(f"{source}: not a suite", "a suite file starts with  suite: NAME")
-    for assignment in overrides:
-        apply_override(data, assignment)
-    try:
-        return Suite.model_validate(data)
-    except ValidationError as error:
-        complaints = [_complaint(source, dict(item)) for item in error.errors()]
-        first = complaints[0]
-        raise SpecError(*first, further=tuple(complaints[1:])) from None
-
-
-# Discriminators and tags that pydantic puts in a path although no file has them.
-_TAGS = {"embedded", "server", "built-in", "script", "word", "list"}
-_TAGGED_FIELDS = {"environments", "workloads", "threads"}
-
-
-def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
-    source: str, error: dict[str, Any]
-) -> tuple[str, str]:
-    location = [part for part in error["loc"] if part != "[key]"]
-    shown = [
-        str(part)
-        for index, part in enumerate(location)
-        if not (part in _TAGS and index in (1, 2) and location[0] in _TAGGED_FIELDS)
-        or (location[0] == "environments" and index == 1)
-    ]
-    path = ".".join(shown) or "suite"
-    where = f"{source}: {path}"
-    kind = error["type"]
-    if kind == "extra_forbidden":
-        known = _keys_at(location[:-1])
-        near = difflib.get_close_matches(str(location[-1]), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
-        return f"{where}: no such key", hint
-    if kind == "missing":
-        return f"{where}: missing", f"add the key {str(location[-1])!r}"
-    if kind == "union_tag_not_found":
-        return f"{where}: target is missing", "write target: embedded or target: server"
-    if kind == "union_tag_invalid":
-        given = str(error["ctx"]["tag"])
-        return f"{where}: no target {given!r}", _nearest(given, ["embedded", "server"])
-    if kind == "literal_error":
-        given, expected = str(error["input"]), str(error["ctx"]["expected"])
-        choices = [word.strip("' ") for word in expected.replace(" or ", ", ").split(",")]
-        return f"{where}: {given!r} is not known", _nearest(given, choices)
-    message = str(error["msg"]).removeprefix("Value error, ")
-    what, _, advice = message.partition(": ")
-    if kind == "value_error" and advice:
-        return f"{where}: {what}", advice
-    return f"{where}: {message[:1].lower()}{message[1:]}", "see docs/suite.md or groundspeed schema"
-
-
-def _nearest(given: str, choices: Sequence[str]) -> str:
-    near = difflib.get_close_matches(given, choices, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"write one of {', '.join(choices)}"
-
-
-def _keys_at(location: Sequence[str | int]) -> list[str]:
-    """List the keys that the model at a path of a validation error knows."""
-    model: type[BaseModel] = Suite
-    if len(location) > 1 and location[0] == "environments":
-        model = ServerEnvironment if "server" in location[2:3] else EmbeddedEnvironment
-        if "storage" in location[3:]:
-            model = Storage
-    elif location and location[0] == "workloads":
-        model = ScriptWorkload
-    elif location:
-        field = Suite.model_fields.get(str(location[0]))
-        annotation = field.annotation if field else None
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-    return [name for name in model.model_fields if name != "password"]
 
 
 def json_schema() -> dict[str, Any]:

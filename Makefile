@@ -1,0 +1,33 @@
+# The verbs of the project. Each does the set-up it needs, and none when nothing has changed.
+
+SHELL := /bin/sh
+VENV := .venv
+SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.c)
+.PHONY: demo test check bench docs lock clean
+
+demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and report.
+	$(VENV)/bin/groundspeed run quick --yes
+
+test: check  ## Lint, types and all tests.
+	$(VENV)/bin/pytest -n 2
+
+check: $(VENV)/.ready-dev  ## Lint and types.
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.ready-bench  ## Print the figures groundspeed itself must reach.
+	$(VENV)/bin/python -m bench
+
+docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
+	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md
+
+lock: $(VENV)/.ready-dev  ## Choose versions anew: names, versions and hashes, nothing else.
+	tools/lock.sh
+
+clean:  ## Remove what set-up and tests made; results in runs/ stay.
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  src/groundspeed.egg-info src/groundspeed/native/bin
+
+$(VENV)/.ready-%: requirements/%.txt $(SOURCES_OF_BUILD)
+	tools/setup.sh $*

@@ -1,0 +1,129 @@
+"""What is wrong with a suite, in the words of its file: a path, what, and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from groundspeed.spec.models import (
+    EmbeddedEnvironment,
+    ScriptWorkload,
+    ServerEnvironment,
+    Storage,
+    Suite,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import ValidationError
+
+# Discriminators and tags that pydantic puts in a path although no file has them.
+_TAGS = {"embedded", "server", "built-in", "script", "word", "list"}
+_SETTING_TYPES = {"str", "int", "float", "bool"}
+# Kinds of errors of pydantic that speak of Python, in words of a YAML file: what and hint.
+_WORDS = {
+    "tuple_type": ("not a list", "write a list, as in [1, 8]"),
+    "model_type": ("not a mapping", "write keys and values below it"),
+    "model_attributes_type": ("not a mapping", "write keys and values below it"),
+    "mapping_type": ("not a mapping", "write keys and values below it"),
+    "too_short": ("empty", "name at least one"),
+    "int_type": ("not a whole number", "write a whole number, without quotes"),
+    "int_parsing": ("not a whole number", "write a whole number, without quotes"),
+    "int_from_float": ("not a whole number", "write a whole number, without quotes"),
+    "string_type": ("not text", "write text, in quotes where it looks like a number"),
+    "string_too_short": ("empty", "write a name"),
+    "setting_type": ("not a value", "write text, a number, true or false"),
+}
+_TAGGED_FIELDS = {"environments", "workloads", "threads"}
+
+
+def complaints(source: str, error: ValidationError) -> tuple[tuple[str, str], ...]:
+    """Word every error of a validation as a pair of message and hint, at least one.
+
+    `source` is the name of the file that messages start with.
+    """
+    return tuple(_complaint(source, item) for item in _without_echoes(error))
+
+
+def _without_echoes(error: ValidationError) -> list[dict[str, Any]]:
+    """List errors, less those that only follow from another or say the same again.
+
+    After a wrong item pydantic also finds the list empty, and of a value that fits no member of a
+    union it says so once for each member.
+    """
+    items: list[dict[str, Any]] = [dict(item) for item in error.errors()]
+    places = [item["loc"] for item in items]
+    kept: dict[object, dict[str, Any]] = {}
+    for item in items:
+        place = item["loc"]
+        inner = any(len(other) > len(place) and other[: len(place)] == place for other in places)
+        if item["type"] == "too_short" and inner:
+            continue
+        if place[-1:] and place[-1] in _SETTING_TYPES and "settings" in place:
+            item["loc"], item["type"] = place[:-1], "setting_type"
+        kept.setdefault((item["loc"], item["type"]), item)
+    return list(kept.values())
+
+
+def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
+    source: str, error: dict[str, Any]
+) -> tuple[str, str]:
+    location = [part for part in error["loc"] if part != "[key]"]
+    shown = [
+        str(part)
+        for index, part in enumerate(location)
+        if not (part in _TAGS and index in (1, 2) and location[0] in _TAGGED_FIELDS)
+        or (location[0] == "environments" and index == 1)
+    ]
+    path = ".".join(shown) or "suite"
+    where = f"{source}: {path}"
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        known = _keys_at(location[:-1])
+        near = difflib.get_close_matches(str(location[-1]), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+        return f"{where}: no such key", hint
+    if kind == "missing":
+        return f"{where}: missing", f"add the key {str(location[-1])!r}"
+    if kind == "union_tag_not_found":
+        return f"{where}: target is missing", "write target: embedded or target: server"
+    if kind == "union_tag_invalid":
+        given = str(error["ctx"]["tag"])
+        return f"{where}: no target {given!r}", _nearest(given, ["embedded", "server"])
+    if kind == "literal_error":
+        given, expected = str(error["input"]), str(error["ctx"]["expected"])
+        choices = [word.strip("' ") for word in expected.replace(" or ", ", ").split(",")]
+        return f"{where}: {given!r} is not known", _nearest(given, choices)
+    if kind in _WORDS:
+        what, hint = _WORDS[kind]
+        return f"{where}: {what}", hint
+    message = str(error["msg"]).removeprefix("Value error, ")
+    what, _, advice = message.partition(": ")
+    if kind == "value_error" and advice:
+        return f"{where}: {what}", advice
+    return f"{where}: {message[:1].lower()}{message[1:]}", "see docs/suite.md or groundspeed schema"
+
+
+def _nearest(given: str, choices: Sequence[str]) -> str:
+    near = difflib.get_close_matches(given, choices, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"write one of {', '.join(choices)}"
+
+
+def _keys_at(location: Sequence[str | int]) -> list[str]:
+    """List the keys that the model at a path of a validation error knows."""
+    model: type[BaseModel] = Suite
+    if len(location) > 1 and location[0] == "environments":
+        model = ServerEnvironment if "server" in location[2:3] else EmbeddedEnvironment
+        if "storage" in location[3:]:
+            model = Storage
+    elif location and location[0] == "workloads":
+        model = ScriptWorkload
+    elif location:
+        field = Suite.model_fields.get(str(location[0]))
+        annotation = field.annotation if field else None
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            model = annotation
+    return [name for name in model.model_fields if name != "password"]

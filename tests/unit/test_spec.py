@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from groundspeed import presets, spec
+from groundspeed.errors import ExitCode, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GOOD = """\
+suite: s
+environments:
+  disk: {target: embedded, storage: {directory: ./d}}
+  given: {target: server, dsn: "postgresql://u:s3cret@h/db"}
+"""
+
+
+def complaints(text: str, overrides: Sequence[str] = ()) -> list[tuple[str, str]]:
+    with pytest.raises(SpecError) as caught:
+        spec.load_suite(text, source="s.yaml", overrides=overrides)
+    assert caught.value.exit_code is ExitCode.SPEC
+    return [(caught.value.message, caught.value.hint), *caught.value.further]
+
+
+def environment(yaml: str) -> str:
+    return f"suite: s\nenvironments:\n  disk: {yaml}\n"
+
+
+SEE = "see docs/suite.md or groundspeed schema"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("", "not a suite", "a suite file starts with  suite: NAME"),
+        ("[1, 2]", "not a suite", "a suite file starts with  suite: NAME"),
+        ("suite: s", "environments: missing", "add the key 'environments'"),
+        (GOOD + "scael: 5", "scael: no such key", "did you mean 'scale'?"),
+        (
+            GOOD + "measure: {durtion: 1s}",
+            "measure.durtion: no such key",
+            "did you mean 'duration'?",
+        ),
+        (
+            environment("{target: embedded, storage: {dirctory: a}}"),
+            "environments.disk.storage.dirctory: no such key",
+            "did you mean 'directory'?",
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a}, verison: 16}"),
+            "environments.disk.verison: no such key",
+            "did you mean 'version'?",
+        ),
+        (
+            environment("{target: server, dsn: 'host=h', pasword_env: X}"),
+            "environments.disk.pasword_env: no such key",
+            "did you mean 'password_env'?",
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a}, q: 1}"),
+            "environments.disk.q: no such key",
+            "known here: target, storage, version, bin_dir, settings, listen",
+        ),
+        (
+            environment("{target: embeded, storage: {directory: x}}"),
+            "environments.disk: no target 'embeded'",
+            "did you mean 'embedded'?",
+        ),
+        (
+            environment("{storage: {directory: x}}"),
+            "environments.disk: target is missing",
+            "write target: embedded or target: server",
+        ),
+        (
+            environment("{target: embedded}"),
+            "environments.disk.storage: missing",
+            "add the key 'storage'",
+        ),
+        (environment("{target: server}"), "environments.disk.dsn: missing", "add the key 'dsn'"),
+        (
+            environment("{target: server, dsn: '', password: x}"),
+            "environments.disk: takes no password",
+            "put the name of an environment variable in password_env",
+        ),
+        (
+            environment("{target: server, dsn: 'host=h sslpassword=x'}"),
+            "environments.disk: has sslpassword in its dsn",
+            "use a key file without a passphrase",
+        ),
+        (
+            environment("{target: embedded, storage: {}}"),
+            "environments.disk.storage: needs either directory or emulate",
+            SEE,
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a, emulate: b}}"),
+            "environments.disk.storage: needs either directory or emulate",
+            SEE,
+        ),
+        (
+            environment("{target: embedded, storage: {emulate: b, wal_directory: c}}"),
+            "environments.disk.storage: takes wal_directory only with directory",
+            SEE,
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a}, listen: tcp}"),
+            "environments.disk.listen: 'tcp' is not known",
+            "write one of socket, loopback",
+        ),
+        (
+            GOOD + "measure: {duration: 60}",
+            "measure.duration: needs a unit, as in 30s",
+            SEE,
+        ),
+        (
+            GOOD + "measure: {duration: 60 sec}",
+            "measure.duration: '60 sec' is not a duration",
+            "write a number and one of us, µs, ms, s, min, m, h, as in 30s",
+        ),
+        (
+            GOOD + "measure: {duration: 1.5s}",
+            "measure.duration: must be a whole number of seconds, at least 1s",
+            "pgbench -T takes no other",
+        ),
+        (
+            GOOD + "pgbench: {rate: 500/x}",
+            "pgbench.rate: '500/x' is not a rate",
+            "write a number and /s or /min, as in 500/s",
+        ),
+        (
+            GOOD + "pgbench: {protocol: prepard}",
+            "pgbench.protocol: 'prepard' is not known",
+            "did you mean 'prepared'?",
+        ),
+        (GOOD + "clients: [1, 1]", "clients: names a value twice", SEE),
+        (GOOD + "threads: client", "threads: 'client' is not known", "did you mean 'clients'?"),
+        (GOOD + "threads: [2, 2]", "threads: names a value twice", SEE),
+        (
+            GOOD + "threads: [8]\nclients: [1]",
+            "suite: has more threads than clients in every combination",
+            "pgbench would refuse it",
+        ),
+        (
+            GOOD + "workloads: [tpcb-like, tpcb-like]",
+            "suite: has two workloads named 'tpcb-like'",
+            SEE,
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_its_path(text: str, message: str, hint: str) -> None:
+    assert complaints(text) == [(f"s.yaml: {message}", hint)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (GOOD + "workloads: [tcpb-like]", "workloads.0: 'tcpb-like' is not known", "tpcb-like"),
+        (GOOD + "workloads: [{script: x.sql}]", "workloads.0.name: missing", "'name'"),
+        (
+            GOOD + "workloads: [{script: x, name: a, write: true}]",
+            "workloads.0.write: no such key",
+            "'writes'",
+        ),
+        (GOOD + "clients: [0]", "clients.0: input should be greater than or equal to 1", ""),
+        (GOOD + "threads: [a]", "threads.0: not a whole number", ""),
+    ],
+)
+def test_a_mistake_inside_a_list_names_its_place(text: str, message: str, hint: str) -> None:
+    first = complaints(text)[0]
+    assert first[0] == f"s.yaml: {message}"
+    assert hint in first[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("suite: a\nsuite: b\n", "s.yaml:2:1: the key 'suite' is written twice"),
+        ("suite: [", "s.yaml:1:9: expected the node content, but found '<stream end>'"),
+    ],
+)
+def test_yaml_that_is_none_is_told_with_line_and_column(text: str, message: str) -> None:
+    assert complaints(text) == [(message, "mend the YAML at that place")]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    found = complaints(GOOD + "scael: 5\npgbench: {protocl: simple}\n")
+    assert {message for message, _ in found} == {
+        "s.yaml: scael: no such key",
+        "s.yaml: pgbench.protocl: no such key",
+    }
+
+
+@pytest.mark.parametrize(
+    ("override", "message", "hint"),
+    [
+        ("scale", "--set scale: not an assignment", "write key=value"),
+        ("=3", "--set : not an assignment", "write key=value"),
+        ("suite.x=1", "--set suite.x: there is nothing to set below it", "groundspeed schema"),
+        ("mesure.duration=2s", "s.yaml: mesure: no such key", "did you mean 'measure'?"),
+        ("environments.given.password=x", "a password on the command line", "password_env"),
+        (
+            "environments.given.dsn=postgresql://u:pw@h/",
+            "a password on the command line",
+            "password_env",
+        ),
+    ],
+)
+def test_a_wrong_override_is_told(override: str, message: str, hint: str) -> None:
+    [(told, told_hint)] = complaints(GOOD, [override])
+    assert message in told
+    assert hint in told_hint
+    assert "pw" not in told + told_hint.replace("password", "")
+
+
+def test_overrides_are_read_as_yaml() -> None:
+    suite = spec.load_suite(
+        GOOD,
+        source="s.yaml",
+        overrides=[
+            "measure.duration=2s",
+            "clients=[2, 4]",
+            "threads=clients",
+            "postgres.settings.x=on",
+        ],
+    )
+    assert suite.measure.duration == 2.0
+    assert suite.clients == (2, 4)
+    assert suite.threads == "clients"
+    assert suite.postgres.settings == {"x": True}
+
+
+def test_a_password_in_a_dsn_is_taken_out_and_never_shown() -> None:
+    suite = spec.load_suite(GOOD, source="s.yaml")
+    given_server = suite.environments["given"]
+    assert isinstance(given_server, spec.ServerEnvironment)
+    assert given_server.password is not None
+    assert given_server.password.get_secret_value() == "s3cret"
+    assert "s3cret" not in repr(suite) + suite.model_dump_json() + given_server.dsn
+
+
+def test_a_dsn_that_cannot_be_read_is_not_repeated() -> None:
+    found = complaints(environment("{target: server, dsn: 'postgresql://u:s3cret@[::1/db'}"))
+    assert "s3cret" not in repr(found)
+    assert "libpq cannot read" in found[0][0]
+
+
+def test_the_schema_is_json_and_knows_no_password() -> None:
+    text = json.dumps(spec.json_schema())
+    assert '"password"' not in text
+    assert json.loads(text)["$schema"].endswith("2020-12/schema")
+
+
+KEYS = {
+    "": [name for name in spec.Suite.model_fields if name != "suite"],
+    "measure": list(spec.Measure.model_fields),
+    "pgbench": list(spec.Pgbench.model_fields),
+    "postgres": list(spec.Postgres.model_fields),
+}
+
+
+@st.composite
+def typos(draw: st.DrawFn) -> tuple[str, str, str]:
+    """Draw a section, one of its keys, and the key with two neighbours swapped or one left out."""
+    section = draw(st.sampled_from(sorted(KEYS)))
+    key = draw(st.sampled_from(KEYS[section]))
+    place = draw(st.integers(min_value=0, max_value=len(key) - 2))
+    if draw(st.booleans()):
+        typo = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
+    else:
+        typo = key[:place] + key[place + 1 :]
+    return section, key, typo
+
+
+@given(typos())
+def test_a_typo_in_a_key_suggests_the_right_one(drawn: tuple[str, str, str]) -> None:
+    section, key, typo = drawn
+    # The three-letter remains of "seed" and "rate" are too little to be recognised, or another key.
+    assume(typo not in KEYS[section] and len(typo) > 3)
+    body = {typo: 1} if not section else {section: {typo: 1}}
+    text = GOOD + "\n".join(f"{k}: {json.dumps(v)}" for k, v in body.items())
+    path = f"{section}.{typo}" if section else typo
+    assert (f"s.yaml: {path}: no such key", f"did you mean {key!r}?") in complaints(text)
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_presets_are_suites(name: str) -> None:
+    suite = spec.load_suite(presets.read(name), source=name)
+    assert suite.suite == name
+    assert suite.description
