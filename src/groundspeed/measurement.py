@@ -146,8 +146,9 @@ def _log_cautions(
     if cost_ratio > _LOG_COST_CAUTION_RATIO:
         yield Caution(
             code="log-cost",
-            message=f"the transaction log may have cost up to {cost_ratio:.1%} of the throughput:"
-            " the warm-up was slower than the trial and asked for too large a sample",
+            message="the transaction log may have cost more than"
+            f" {_LOG_COST_CAUTION_RATIO:.1%} of the throughput: the warm-up was slower than the"
+            " trial and asked for too large a sample",
         )
     if log.malformed:
         yield Caution(

@@ -244,8 +244,8 @@ class _Attempt:
         host, cell = self._crew.host, self._trial.cell
         yield Caution(
             code="shared-machine",
-            message=f"server and load share this machine's {host.cpu_count} core(s): what the load"
-            " takes, the server lacks",
+            message="server and load share the cores of this machine"
+            f" ({host.cpu_count}): what the load takes, the server lacks",
         )
         if cell.scale * DATASET_BYTES_PER_SCALE < host.memory_bytes * _CACHED_RATIO:
             yield Caution(
@@ -319,7 +319,10 @@ class _Attempt:
         if not alive:
             return Failed(reason=self._blame("the server died after the load"), retryable=True)
         if isinstance(judged.outcome, Measured):
-            self._crew.store.write_seconds(self._trial.trial_id, self._number, result.seconds)
+            # Another thread's line may come before second 0, and the last transactions end after
+            # the last second: partial seconds would look like a drop.
+            whole = tuple(s for s in result.seconds if 0 <= s.index < self._trial.duration_s)
+            self._crew.store.write_seconds(self._trial.trial_id, self._number, whole)
         return judged.outcome
 
     def _blame(self, reason: str) -> str:

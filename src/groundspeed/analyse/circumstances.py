@@ -56,8 +56,9 @@ def _storage(storage: StorageFacts) -> dict[str, str | None]:
         "filesystem": storage.filesystem,
         "device": storage.device,
         "mount options": storage.mount_options,
-        "WAL filesystem": storage.wal_filesystem,
-        "WAL device": storage.wal_device,
+        # Without a place of its own the log lies with the data.
+        "WAL filesystem": storage.wal_filesystem or storage.filesystem,
+        "WAL device": storage.wal_device or storage.device,
     }
 
 

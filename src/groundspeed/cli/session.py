@@ -129,7 +129,7 @@ class _Outfitter:
                 self.targets[environment.name] = ServerTarget(
                     environment,
                     passwords.get(environment.name),
-                    installation.newest(),
+                    installation.newest(for_dsn=environment.dsn or ""),
                     run_id=run_id,
                     lease=lease,
                 )

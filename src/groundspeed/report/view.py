@@ -248,9 +248,12 @@ def _point(cell: CellSummary, metric: FigureMetric) -> Point:
 def _seconds(lines: Sequence[SecondsLine], names: Sequence[str]) -> tuple[SecondsPanel, ...]:
     groups: dict[tuple[str, int, int], list[SecondsLine]] = {}
     for line in lines:
-        groups.setdefault((line.workload, line.threads, line.clients), []).append(line)
+        # One second is a dot: it says no more than the table.
+        if len(line.rows) > 1:
+            groups.setdefault((line.workload, line.threads, line.clients), []).append(line)
     panels: list[SecondsPanel] = []
-    for (workload, threads, clients), group in groups.items():
+    # Sorted: trials ran in a shuffled order.
+    for (workload, threads, clients), group in sorted(groups.items()):
         who = "1 client" if clients == 1 else f"{clients:,} clients"
         on = f" on {threads} thread{'' if threads == 1 else 's'}"
         panels.append(

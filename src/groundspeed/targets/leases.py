@@ -78,8 +78,7 @@ class LeaseFile:
         """Take the lease. Raises TargetError when the state directory cannot be written."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._file = self._path.open("ab")
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            self._file = self._take()
         except OSError as error:
             raise TargetError(
                 f"{self._path.parent}: {error.strerror}",
@@ -95,6 +94,16 @@ class LeaseFile:
             self._path.unlink(missing_ok=True)
         if self._file is not None:
             self._file.close()
+
+    def _take(self) -> IO[bytes]:
+        while True:
+            file = self._path.open("ab")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # A sweep between the two may have taken the empty file for a dead run's and removed it.
+            with contextlib.suppress(FileNotFoundError):
+                if self._path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                    return file
+            file.close()
 
     def _write(self) -> None:
         if self._file is None:
@@ -141,7 +150,9 @@ class LeaseFile:
         self._change(processes=tuple(p for p in self._lease.processes if p != owned))
 
     def disown_shared_memory(self) -> None:
-        """Forget the shared memory of a server that ended well."""
+        """Forget the shared memory of servers that have ended; one that was killed left it."""
+        for name in self._lease.shared_memory:
+            _remove_shared_memory(name)
         self._change(shared_memory=())
 
     def disown_directory(self, path: Path) -> None:
@@ -181,6 +192,11 @@ def _wait_gone(pidfd: int, patience_s: float) -> None:
     select.select([pidfd], [], [], patience_s)
 
 
+def _remove_shared_memory(name: str) -> None:
+    if re.fullmatch(r"/dev/shm/PostgreSQL\.\d+", name):  # noqa: S108 - PostgreSQL's own name
+        Path(name).unlink(missing_ok=True)
+
+
 def _remove_interlock(data_directory: Path) -> None:
     """Remove the System V segment that a SIGKILLed postmaster leaves, once nobody uses it."""
     try:
@@ -211,8 +227,7 @@ def release(
     for owned in lease.processes:
         _end(owned)
     for name in lease.shared_memory:
-        if re.fullmatch(r"/dev/shm/PostgreSQL\.\d+", name):  # noqa: S108 - PostgreSQL's own name
-            Path(name).unlink(missing_ok=True)
+        _remove_shared_memory(name)
     for directory in lease.directories:
         try:
             remove_directory(Path(directory))

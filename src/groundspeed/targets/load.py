@@ -42,9 +42,8 @@ class _Reader:
 
     def __init__(self, directory: Path, trial: Trial) -> None:
         arguments = ["--follow", directory, "--prefix", LOG_NAME]
-        # A wall clock, because pgbench's log is in wall-clock time.
-        start_us = round(time.time() * 1e6)
-        arguments += ["--start-us", str(start_us), "--seconds", str(trial.duration_s)]
+        # Without --start-us, second 0 begins with the first line: connecting is no part of it.
+        arguments += ["--seconds", str(trial.duration_s)]
         if trial.rate_per_s is not None:
             arguments.append("--has-lag")
         if trial.max_tries > 1:

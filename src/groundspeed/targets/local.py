@@ -12,7 +12,6 @@ import select
 import shutil
 import signal
 import socket
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +48,11 @@ RESERVED_SETTINGS = frozenset(
         "ident_file",
         "logging_collector",
         "external_pid_file",
+        "unix_socket_permissions",
+        "config_file",
+        "include",
+        "include_dir",
+        "include_if_exists",
     }
 )
 _START_LIMIT_S = 600.0
@@ -77,7 +81,7 @@ class EmbeddedTarget:
         surroundings: Surroundings,
     ) -> None:
         """Prepare paths; nothing is made yet. Raises TargetError for a setting that is ours."""
-        reserved = sorted(RESERVED_SETTINGS & {name for name, _ in environment.settings})
+        reserved = sorted(RESERVED_SETTINGS & {name.lower() for name, _ in environment.settings})
         if reserved:
             raise TargetError(
                 f"{environment.name}: the setting {reserved[0]} belongs to groundspeed",
@@ -94,6 +98,7 @@ class EmbeddedTarget:
         self._buffers_filled = False
         self._vacuum_due = False
         self._scale = 0
+        self._log_start_bytes = 0
         self._home = Path()
         self._wal_home: Path | None = None
         self._socket_directory = Path()
@@ -146,7 +151,7 @@ class EmbeddedTarget:
             self._wal_home = places.make(wal_base / f"{self._owned_name}-wal", account, lease)
         # A path of its own, because a unix socket's path may have 107 bytes only.
         self._socket_directory = places.make(
-            Path(tempfile.gettempdir()) / f"{leases.OWNED_NAME}{secrets.token_hex(6)}",
+            places.temporary_directory(account) / f"{leases.OWNED_NAME}{secrets.token_hex(6)}",
             account,
             lease,
         )
@@ -193,6 +198,7 @@ class EmbeddedTarget:
             conninfo=f"host={host} port={port} user={SUPERUSER} dbname={DATABASE}"
             " sslmode=disable gssencmode=disable",
             password=self._password,
+            isolated=True,
         )
 
     def prepare(self, scale: int) -> None:
@@ -226,6 +232,7 @@ class EmbeddedTarget:
         if self._postmaster is not None and self._postmaster.poll() is None:
             return
         with (self._home / "server.log").open("ab") as log:
+            self._log_start_bytes = log.tell()
             self._postmaster = process.start(
                 [self._programs.program("postgres"), "-D", self.data_directory],
                 account=self._with.account,
@@ -265,14 +272,16 @@ class EmbeddedTarget:
 
     def _last_words(self) -> str:
         try:
-            text = (self._home / "server.log").read_text(errors="backslashreplace")
+            data = (self._home / "server.log").read_bytes()[self._log_start_bytes :]
         except OSError:
             return "it left no log"
+        text = data.decode(errors="backslashreplace")
         lines = [line for line in text.splitlines() if line.strip()]
         telling = [line for line in lines if any(w in line for w in ("FATAL", "PANIC", "ERROR"))]
         # A wrong setting is told in a LOG line before the FATAL that only says "contains errors".
-        detailed = [line for line in lines if "LOG:" in line and "postgresql.conf" in line]
-        told = detailed or telling or lines
+        if telling and "contains errors" in telling[-1]:
+            telling = [line for line in lines if "LOG:" in line and "parameter" in line] or telling
+        told = telling or lines
         return told[-1].partition("] ")[2] or told[-1] if told else "it left no log"
 
     def stop(self) -> None:

@@ -68,12 +68,25 @@ def reachable_on_same_storage(asked: Path, account: Account | None) -> Path:
     )
 
 
+def temporary_directory(account: Account | None) -> Path:
+    """Choose a directory for temporary files that the server's user can reach."""
+    own = Path(tempfile.gettempdir())
+    if account is None:
+        return own
+    candidates = (own, *map(Path, _PUBLIC_DIRECTORIES))
+    return next((p for p in candidates if p.is_dir() and _can(account, "-x", p)), own)
+
+
 def make(path: Path, account: Account | None, lease: LeaseFile) -> Path:
     """Make a private directory of ours, noted in the lease first. Raises TargetError."""
     lease.own_directory(path)
+    missing = [p for p in path.parents if not p.exists()]
     try:
         path.mkdir(parents=True, mode=0o700)
         if account is not None:
+            # Whatever the umask: the server's user has to get through to its own.
+            for parent in missing:
+                parent.chmod(0o755)
             os.chown(path, account.uid, account.gid)
     except OSError as error:
         raise TargetError(
@@ -98,11 +111,7 @@ def reachable_programs(
     """
     if account is None or _can(account, "-x", programs.bin_dir / "postgres"):
         return programs
-    base = next(
-        (p for p in map(Path, _PUBLIC_DIRECTORIES) if p.is_dir() and _can(account, "-x", p)),
-        Path(tempfile.gettempdir()),
-    )
-    home = base / f"{leases.OWNED_NAME}{run_id}-programs-{programs.major}"
+    home = temporary_directory(account) / f"{leases.OWNED_NAME}{run_id}-programs-{programs.major}"
     lease.own_directory(home)
     common = Path(os.path.commonpath([root.parent for root in programs.roots]))
     for root in programs.roots:

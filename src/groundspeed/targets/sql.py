@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import select
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,10 +40,14 @@ _SHARED_STATISTICS = (
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """How to reach a database. The password never shows in a repr or a message."""
+    """How to reach a database. The password never shows in a repr or a message.
+
+    `isolated`: PG* variables of the caller do not count, the connection string is all there is.
+    """
 
     conninfo: str
     password: str | None
+    isolated: bool = False
 
     def __repr__(self) -> str:
         """Show everything but the password."""
@@ -52,12 +56,15 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     def at(self, dbname: str) -> Address:
         """Name another database of the same server and user."""
         conninfo = psycopg.conninfo.make_conninfo(self.conninfo, dbname=dbname)
-        return Address(conninfo=conninfo, password=self.password)
+        return msgspec.structs.replace(self, conninfo=conninfo)
 
 
 def _reason(error: psycopg.Error, address: Address) -> str:
     diagnosed = error.diag.message_primary if error.diag else None
-    text = diagnosed or (str(error).strip().splitlines() or ["no reason given"])[-1]
+    lines = str(error).strip().splitlines() or ["no reason given"]
+    # libpq ends some failures with a question of its own on another line.
+    telling = [line for line in lines if "failed: " in line or "FATAL" in line] or lines
+    text = diagnosed or telling[-1].strip()
     text = re.sub(r"\s+", " ", text)
     return text.replace(address.password, "***") if address.password else text
 
@@ -73,7 +80,7 @@ def _hint(error: psycopg.Error) -> str:
 
 @contextmanager
 def _without_libpq_variables() -> Iterator[None]:
-    """Hide PG* variables from libpq: load tools do not get them, so we must not connect by them."""
+    """Hide the caller's PG* variables from libpq: PGHOSTADDR would win over a socket of ours."""
     hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PG")}
     try:
         yield
@@ -85,13 +92,15 @@ def _without_libpq_variables() -> Iterator[None]:
 def connect(address: Address) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
     """Open a connection that commits every statement. Raises TargetError for all of psycopg's."""
     try:
-        with _without_libpq_variables():
+        with _without_libpq_variables() if address.isolated else nullcontext():
             connection = psycopg.connect(
                 address.conninfo,
                 password=address.password,
                 autocommit=True,
                 connect_timeout=_CONNECT_TIMEOUT_S,
                 application_name=APPLICATION_NAME,
+                # In a database of SQL_ASCII every text would come as bytes.
+                client_encoding="UTF8",
             )
         with connection:
             yield connection
