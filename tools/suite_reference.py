@@ -13,7 +13,7 @@ from groundspeed import presets, spec
 HEAD = """\
 # Suite files
 
-<!-- Made by `make docs` from src/groundspeed/spec.py. Do not edit. -->
+<!-- Made by `make docs` from src/groundspeed/spec/models.py. Do not edit. -->
 
 A suite is a YAML file: what is compared, under which load, how long and how often. `groundspeed
 plan FILE` shows what becomes of it, and `groundspeed schema` prints its JSON Schema for editors.

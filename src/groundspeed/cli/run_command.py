@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "run",
     epilog=example(
         "groundspeed run quick --yes",
-        "groundspeed run matrix-39 --set measure.duration=10s --out /srv/results",
+        "groundspeed run matrix-39 --set measure.duration=10s --out results",
     ),
 )
 @click.argument("suite", type=SUITE)

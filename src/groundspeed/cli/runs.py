@@ -14,7 +14,7 @@ from groundspeed.cli.printing import print_json
 _HEADER = ("run", "suite", "started", "measured", "failed", "skipped", "state")
 
 
-@click.command("runs", epilog=example("groundspeed runs", "groundspeed runs /srv/results --json"))
+@click.command("runs", epilog=example("groundspeed runs", "groundspeed runs results --json"))
 @click.argument(
     "directory", default=DEFAULT_RESULTS, type=click.Path(file_okay=False, path_type=Path)
 )

@@ -24,7 +24,7 @@ from groundspeed.targets.local import EmbeddedTarget, Surroundings
 from groundspeed.targets.server import ServerTarget, drop_owned_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import FrameType
 
     from groundspeed.plan import EnvironmentPlan, Plan
@@ -81,7 +81,8 @@ def run_plan(
         wanted = {t.cell.environment for t in run.remaining(plan, store.records())}
         environments = [e for e in plan.environments if e.name in wanted]
         lease = stack.enter_context(LeaseFile(run_dir.name))
-        crew = _Outfitter(environments, run_dir.name, lease, passwords)
+        clone = _can_clone_all(plan.environments)
+        crew = _Outfitter(environments, run_dir.name, lease, passwords, clone=clone)
         run.execute(
             plan,
             run.Crew(
@@ -104,6 +105,8 @@ class _Outfitter:
         run_id: str,
         lease: LeaseFile,
         passwords: Mapping[str, str],
+        *,
+        clone: bool,
     ) -> None:
         self._run_id = run_id
         self._lease = lease
@@ -120,10 +123,6 @@ class _Outfitter:
                 self.unavailable[environment.name] = place.reason
             else:
                 placements[environment.name] = place
-        # One way of resetting for all, or the environments would differ in more than storage.
-        clone = bool(placements) and all(
-            places.can_clone(path) for place in placements.values() for path in _directories(place)
-        )
         for environment in environments:
             if environment.kind is TargetKind.SERVER:
                 self.targets[environment.name] = ServerTarget(
@@ -163,6 +162,19 @@ class _Outfitter:
                 found, self._run_id, self._account, self._lease
             )
         return self._programs[key]
+
+
+def _can_clone_all(environments: Sequence[EnvironmentPlan]) -> bool:
+    """Tell whether every storage of a plan shares blocks.
+
+    One way of resetting for all, or the environments would differ in more than storage; and for
+    all of the plan, or an environment that is left after a resume would get another one.
+    """
+    asked = [placement(e.storage) for e in environments if e.storage is not None]
+    paths = [
+        path for place in asked if isinstance(place, Placement) for path in _directories(place)
+    ]
+    return bool(paths) and all(places.can_clone(path) for path in paths)
 
 
 def _directories(place: Placement) -> list[Path]:

@@ -1,0 +1,161 @@
+"""Every command that the documentation shows is run; every file it shows is loaded.
+
+Two things are made smaller than shown, so that tests end: a suite that is run gets one workload,
+one client and one repeat of one second at scale 1, and `make demo`, minutes long, is looked at
+(`make -n`) instead of run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import groundspeed
+from groundspeed import spec
+from groundspeed.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SMALLER = [
+    *("--set", "measure.duration=1s", "--set", "measure.repeats=1"),
+    *("--set", "measure.warm_up=0s", "--set", "scale=1", "--set", "clients=[1]"),
+    *("--set", "workloads=[tpcb-like]"),
+]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def write_suites(page: Path, directory: Path) -> None:
+    for block in blocks(page, "yaml"):
+        if block.startswith("suite:"):
+            name = spec.load_suite(block, source=str(page)).suite
+            (directory / f"{name}.yaml").write_text(block)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+class Shell:
+    """Runs command lines as a reader would type them, in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        programs = directory / "bin"
+        programs.mkdir()
+        shim = programs / "groundspeed"
+        shim.write_text(
+            "#!/bin/sh\n"
+            f'[ "$1" = run ] && set -- "$@" {shlex.join(SMALLER)}\n'
+            f'exec {shlex.quote(sys.executable)} -m groundspeed.cli.main "$@"\n'
+        )
+        shim.chmod(0o755)
+        self._environment = {
+            **os.environ,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PYTHONPATH": str(Path(groundspeed.__file__).parents[1]),
+            "HOME": str(directory),
+            "GROUNDSPEED_STATE_DIR": str(directory / "state"),
+        }
+
+    def run(self, line: str) -> None:
+        assert shlex.split(line)[0] == "groundspeed", f"no test knows how to run {line!r}"
+        done = subprocess.run(
+            ["sh", "-ec", line],
+            cwd=self.directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_a_page_run(page: Path, shell: Shell) -> None:
+    write_suites(page, shell.directory)
+    for line in "".join(blocks(page, "sh")).splitlines():
+        if line.startswith("git clone"):
+            continue
+        if line.startswith("make "):
+            shown = subprocess.run(
+                [*shlex.split(line), "-n"], cwd=ROOT, capture_output=True, text=True, check=True
+            )
+            if line == "make demo":
+                assert "groundspeed run quick --yes" in shown.stdout
+            continue
+        shell.run(line)
+    if page.name == "README.md":
+        (report,) = shell.directory.glob("runs/*/report.html")
+        assert "my-disks" in report.read_text()
+
+
+def test_the_given_server_of_the_readme_is_an_environment() -> None:
+    (fragment,) = [b for b in blocks(ROOT / "README.md", "yaml") if "target: server" in b]
+    suite = spec.load_suite("suite: x\nenvironments:\n" + fragment, source="README.md")
+    assert list(suite.environments) == ["given"]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def examples() -> list[tuple[str, str]]:
+    context = click.Context(main.cli)
+    found = []
+    for name in main.COMMANDS:
+        command = main.cli.get_command(context, name)
+        assert command is not None
+        lines = [line.strip() for line in (command.epilog or "").splitlines()]
+        found += [(name, line) for line in lines if line.startswith("groundspeed ")]
+    return found
+
+
+@pytest.mark.parametrize("name", list(main.COMMANDS))
+def test_every_command_has_an_example(name: str) -> None:
+    assert name in {command for command, _ in examples()}
+
+
+def test_examples_in_help_run(shell: Shell) -> None:
+    lines = [line for _, line in examples()]
+    # First what the others speak of: a run of the name that the examples use.
+    shell.run("groundspeed run quick --yes --out made")
+    (made,) = (shell.directory / "made").glob("*-quick")
+    named = {word for line in lines for word in shlex.split(line) if word.startswith("runs/2")}
+    (shell.directory / "runs").mkdir()
+    for word in named:
+        shutil.copytree(made, shell.directory / word)
+    for directory in (".local/share/bash-completion/completions", ".config/fish/completions"):
+        (shell.directory / directory).mkdir(parents=True)
+    for line in lines:
+        shell.run(line)
+
+
+def test_every_command_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [name for name in main.COMMANDS if f"`groundspeed {name}" not in text] == []
+
+
+def test_the_suite_reference_is_what_the_models_say() -> None:
+    made = subprocess.run(
+        [sys.executable, "tools/suite_reference.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (ROOT / "docs" / "suite.md").read_text() == made.stdout, "run make docs"
