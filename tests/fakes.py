@@ -23,7 +23,7 @@ from groundspeed.record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from groundspeed.plan import Command, Trial
     from groundspeed.record import Record
@@ -128,7 +128,7 @@ class FakeTarget:
         journal: list[str],
         *,
         clock: FakeClock | None = None,
-        script: dict[str, list[BaseException | LoadResult | None]] | None = None,
+        script: Mapping[str, Sequence[BaseException | LoadResult | None]] | None = None,
         check_cautions: tuple[Caution, ...] = (),
     ) -> None:
         self.name = name

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed import __version__
-from groundspeed.errors import StoreError, TargetError
+from groundspeed.errors import TargetError
 from groundspeed.measurement import judge
 from groundspeed.plan import DATASET_BYTES_PER_SCALE
 from groundspeed.ports import Clock, Listener, Store, Target
@@ -102,8 +102,10 @@ def execute(plan: Plan, crew: Crew) -> None:
                 number=len(plan.trials) - len(todo) + number,
                 left_s=_left_s(plan, todo[number - 1 :]),
             )
-            record = _Attempt(plan, crew, trial, states[trial.cell.environment]).run()
-            _keep(crew, record)
+            attempt = _Attempt(plan, crew, trial, states[trial.cell.environment])
+            _keep(crew, attempt.run())
+            # Only now: a Ctrl-C while the server stops must not cost what was measured.
+            attempt.clean()
     finally:
         _tear_down(crew, list(wanted))
 
@@ -186,18 +188,22 @@ class _Attempt:
         started_wall_s, started_s = clock.wall_s(), clock.monotonic_s()
         try:
             outcome = self._live()
-        except StoreError:
-            self._stop_quietly()
-            raise
         except TargetError as error:
             outcome = Failed(reason=self._blame(error.message), retryable=True)
-            self._stop_quietly()
         elapsed_s = clock.monotonic_s() - started_s
         jump_s = clock.wall_s() - started_wall_s - elapsed_s
         if abs(jump_s) > _CLOCK_JUMP_S:
             message = f"the wall clock jumped by {jump_s:+.1f} s during the trial"
             self._caution("clock-jump", message)
         return self._record(outcome, _timestamp(started_wall_s), elapsed_s)
+
+    def clean(self) -> None:
+        """Stop the server. A server that does not stop well costs no record."""
+        self._crew.listener.phase("clean")
+        try:
+            self._target.stop()
+        except TargetError as error:
+            self._crew.listener.note(f"{self._trial.cell.environment}: {error.message}")
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -232,10 +238,7 @@ class _Attempt:
             self._cautions += target.reset_statistics()
             result = self._measure(sampling_ratio)
         with self._phase("verify"):
-            outcome = self._verify(result, sampling_ratio)
-        with self._phase("clean"):
-            target.stop()
-        return outcome
+            return self._verify(result, sampling_ratio)
 
     def _circumstances(self) -> Iterator[Caution]:
         """Doubts that hold for every trial of an environment on this machine."""
@@ -330,12 +333,6 @@ class _Attempt:
         if self._target.is_alive():
             return reason
         return f"the server died: {self._target.why_dead()} ({reason})"
-
-    def _stop_quietly(self) -> None:
-        try:
-            self._target.stop()
-        except TargetError as error:
-            self._crew.listener.note(f"{self._trial.cell.environment}: {error.message}")
 
     def _record(self, outcome: Outcome, started_at: str, elapsed_s: float) -> Record:
         return Record(

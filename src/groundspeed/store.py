@@ -50,7 +50,7 @@ _SERIES_COLUMNS = (
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of `groundspeed runs`. `state`: complete, interrupted or running."""
+    """One line of `groundspeed runs`. `state`: complete, interrupted, running, unreadable."""
 
     run_id: str
     path: str
@@ -351,10 +351,24 @@ def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
 
 
 def _run_info(run_dir: Path) -> RunInfo:
-    plan = read_plan(run_dir)
     created_s = (run_dir / PLAN_FILE).stat().st_mtime
-    started_at = dt.datetime.fromtimestamp(created_s, tz=dt.UTC)
-    found, _ = _read_records(run_dir)
+    started_at = dt.datetime.fromtimestamp(created_s, tz=dt.UTC).isoformat(timespec="seconds")
+    try:
+        plan = read_plan(run_dir)
+        found, _ = _read_records(run_dir)
+    except StoreError:
+        # One run that cannot be read, by damage or a later version, must not hide the others.
+        return RunInfo(
+            run_id=run_dir.name,
+            path=str(run_dir),
+            suite_name="",
+            started_at=started_at,
+            planned_count=0,
+            measured_count=0,
+            failed_count=0,
+            skipped_count=0,
+            state="unreadable",
+        )
     last = {record.trial.trial_id: record.outcome for record in found}
     outcomes = list(last.values())
     active = _is_locked(run_dir / RECORDS_FILE)
@@ -365,7 +379,7 @@ def _run_info(run_dir: Path) -> RunInfo:
         run_id=run_dir.name,
         path=str(run_dir),
         suite_name=plan.suite_name,
-        started_at=started_at.isoformat(timespec="seconds"),
+        started_at=started_at,
         planned_count=len(plan.trials),
         measured_count=sum(isinstance(o, Measured) for o in outcomes),
         failed_count=sum(isinstance(o, Failed) for o in outcomes),

@@ -175,8 +175,9 @@ def test_a_real_sample_is_within_tolerance(name: str) -> None:
     assert "sampled-log" in codes(judgement)
 
 
-@pytest.mark.parametrize(("sigma", "accepted"), [(-5.5, True), (5.5, True), (-7, False), (7, False)])
-def test_a_sample_far_from_its_rate_is_a_failure(sigma: float, accepted: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("sigma", [-7, -5.5, 5.5, 7])
+def test_a_sample_far_from_its_rate_is_a_failure(sigma: float) -> None:
+    accepted = abs(sigma) < 6
     done = pgbench.parse(pgbench_output.read("18-sampled").stdout).transaction_count
     lines = round(done * 0.05 + sigma * math.sqrt(done * 0.05 * 0.95))
     result = result_of("18-sampled", totals_of([100] * lines))

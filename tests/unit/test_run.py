@@ -24,11 +24,13 @@ from tests.fakes import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from groundspeed.plan import Plan, Trial
     from groundspeed.ports import LoadResult
     from groundspeed.record import Outcome, Record
 
-PHASES = ["start", "check", "warm up", "measure", "verify", "clean"]
+PHASES = ["start", "check", "warm up", "measure", "verify"]
 
 
 def plan_of(
@@ -66,7 +68,7 @@ class World:
         }
         self.unavailable: dict[str, str] = {}
 
-    def script(self, name: str, **steps: list[BaseException | LoadResult | None]) -> None:
+    def script(self, name: str, **steps: Sequence[BaseException | LoadResult | None]) -> None:
         named = {call.replace("__", " "): step for call, step in steps.items()}
         self.targets[name] = FakeTarget(name, self.journal, clock=self.clock, script=named)
 
@@ -231,7 +233,7 @@ def test_a_skipped_environment_has_a_record_for_each_trial_and_no_target() -> No
 
 
 @pytest.mark.parametrize(
-    "call", ["start", "check", "checkpoint", "warm_up", "reset_statistics", "measure", "stop"]
+    "call", ["start", "check", "checkpoint", "warm_up", "reset_statistics", "measure"]
 )
 def test_a_trial_that_fails_is_a_record_and_the_run_goes_on(call: str) -> None:
     world = World(plan_of("a", repeats=3))
@@ -336,7 +338,12 @@ def test_cautions_of_the_target_ride_on_the_record_once() -> None:
 def test_a_clock_that_jumps_is_told(jump_s: float) -> None:
     world = World(plan_of("a", repeats=2))
     jumps = iter([jump_s, 0.0])
-    world.targets["a"].at_load = lambda part: part == "measure" and world.clock.jump(next(jumps))
+
+    def set_clock(part: str) -> None:
+        if part == "measure":
+            world.clock.jump(next(jumps))
+
+    world.targets["a"].at_load = set_clock
     world.execute()
     first, second = world.store.records()
     assert [c.code for c in first.cautions if c.code == "clock-jump"] == ["clock-jump"]
@@ -443,7 +450,7 @@ def test_ctrl_c_in_a_phase_keeps_what_was_measured_and_removes_the_rest(phase: s
 
 
 @pytest.mark.parametrize(
-    "call", ["provide", "prepare__3", "initialise", "start", "warm_up", "measure", "stop"]
+    "call", ["provide", "prepare__3", "initialise", "start", "warm_up", "measure"]
 )
 def test_ctrl_c_inside_a_call_leaves_no_record_of_its_trial(call: str) -> None:
     world = World(plan_of("a", "b"))
@@ -451,6 +458,24 @@ def test_ctrl_c_inside_a_call_leaves_no_record_of_its_trial(call: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         world.execute()
     assert all(r.trial.cell.environment == "a" for r in world.store.records())
+    world.assert_nothing_is_left()
+
+
+def test_ctrl_c_while_the_server_stops_keeps_its_trial() -> None:
+    world = World(plan_of("a"))
+    world.script("a", stop=[KeyboardInterrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        world.execute()
+    assert world.outcomes() == [Measured]
+    world.assert_nothing_is_left()
+
+
+def test_a_server_that_does_not_stop_well_costs_no_record() -> None:
+    world = World(plan_of("a"))
+    world.script("a", stop=[target_error("it hangs")])
+    world.execute()
+    assert world.outcomes() == [Measured]
+    assert "a: it hangs" in world.listener.notes
     world.assert_nothing_is_left()
 
 

@@ -5,6 +5,7 @@ The only place where every room meets; it decides nothing about figures.
 
 from __future__ import annotations
 
+import secrets
 import signal
 import time
 from contextlib import ExitStack, contextmanager
@@ -82,7 +83,10 @@ def run_plan(
         environments = [e for e in plan.environments if e.name in wanted]
         lease = stack.enter_context(LeaseFile(run_dir.name))
         clone = _can_clone_all(plan.environments)
-        crew = _Outfitter(environments, run_dir.name, lease, passwords, clone=clone)
+        # Names end in seconds, and results directories know nothing of each other: two runs of one
+        # name at once would take each other's directories away.
+        owner = f"{run_dir.name}-{secrets.token_hex(4)}"
+        crew = _Outfitter(environments, owner, lease, passwords, clone=clone)
         run.execute(
             plan,
             run.Crew(

