@@ -181,7 +181,7 @@ class FakeTarget:
         self.life = "stopped"
 
     def reset(self) -> None:
-        self._call("reset", life=("stopped",))
+        self._call("reset", life=("running", "stopped"))
 
     def check(self) -> tuple[Caution, ...]:
         self._call("check", life=("running",))

@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from groundspeed.targets import process
-from groundspeed.targets.leases import Lease, OwnedProcess
+from groundspeed.targets.leases import Lease
+
+if TYPE_CHECKING:
+    from groundspeed.targets.remains import OwnedProcess
 
 PUBLIC_DIRECTORIES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 
@@ -63,6 +67,11 @@ def shared_memory_of(pid: int) -> set[Path]:
     return {Path(name) for name in re.findall(r"(/dev/shm/PostgreSQL\.\d+)", maps)}
 
 
+def children_of(pid: int) -> list[int]:
+    """The backends of a postmaster: they map segments that it does not."""
+    return [int(child) for child in _read(Path(f"/proc/{pid}/task/{pid}/children")).split()]
+
+
 class Watch:
     """Remembers everything that the leases of a run named while it was looked at."""
 
@@ -87,8 +96,9 @@ class Watch:
                 self.shared_memory |= {Path(name) for name in lease.shared_memory}
         makers = {owned.pid for owned in self.processes}
         self.segments |= {name for name, pid in system_v_segments().items() if pid in makers}
-        for pid in makers:
-            self.shared_memory |= shared_memory_of(pid)
+        for maker in makers:
+            for pid in (maker, *children_of(maker)):
+                self.shared_memory |= shared_memory_of(pid)
 
     def left(self) -> list[str]:
         """A line for each thing of the run that is still there."""

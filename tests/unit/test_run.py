@@ -112,7 +112,7 @@ def test_a_trial_lives_through_its_phases_in_order() -> None:
         *("phase warm up", "a.warm_up"),
         *("phase measure", "a.reset_statistics", "a.measure", "progress 1"),
         "phase verify",
-        *("phase clean", "a.stop"),
+        *("phase clean", "a.reset", "a.stop"),
         "a.remove",
     ]
     (record,) = world.store.records()
@@ -176,22 +176,14 @@ def test_a_reset_comes_after_a_trial_that_writes_and_only_then() -> None:
     world.execute()
     for name in ("a", "b"):
         trials = [t for t in world.plan.trials if t.cell.environment == name]
-        resets = []
-        for call in world.calls(name):
-            if call == "start":
-                resets.append(False)
-            elif call == "reset":
-                resets.append(True)
-        # A reset stands just before its start.
-        starts = [dirty for dirty, _ in _starts(world.calls(name))]
         expected = [False] + [t.cell.workload != "select-only" for t in trials[:-1]]
-        assert starts == expected
+        assert _reset_before_each_start(world.calls(name)) == expected
 
 
-def _starts(calls: list[str]) -> list[tuple[bool, int]]:
-    return [
-        (calls[index - 1] == "reset", index) for index, call in enumerate(calls) if call == "start"
-    ]
+def _reset_before_each_start(calls: list[str]) -> list[bool]:
+    """For each start, whether the dataset was brought back since the start before."""
+    lives = " ".join(calls).split("start")
+    return ["reset " in life for life in lives[:-1]]
 
 
 def test_read_trials_are_never_reset() -> None:
@@ -204,15 +196,17 @@ def test_a_write_trial_that_failed_leaves_the_dataset_dirty() -> None:
     world = World(plan_of("a", repeats=2))
     world.script("a", measure=[failed_load()])
     world.execute()
-    assert [dirty for dirty, _ in _starts(world.calls("a"))] == [False, True]
+    assert _reset_before_each_start(world.calls("a")) == [False, True]
 
 
 def test_a_reset_that_failed_is_tried_again() -> None:
     world = World(plan_of("a", repeats=3))
     world.script("a", reset=[target_error("no room")])
     world.execute()
-    assert world.outcomes() == [Measured, Failed, Measured]
-    assert world.calls("a").count("reset") == 2
+    assert world.outcomes() == [Measured, Measured, Measured]
+    assert "a: no room" in world.listener.notes
+    # Once in vain after the first trial, again before the second, and after the two that followed.
+    assert world.calls("a").count("reset") == 4
 
 
 # -- misfortunes

@@ -9,11 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
-import select
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -21,7 +17,8 @@ import msgspec
 import platformdirs
 
 from groundspeed.errors import TargetError
-from groundspeed.targets import process
+from groundspeed.targets import remains
+from groundspeed.targets.remains import OwnedProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +26,6 @@ if TYPE_CHECKING:
 LEASE_FORMAT = 1
 # Part of the name of every directory a run makes; nothing without it is ever removed.
 OWNED_NAME = "groundspeed-"
-_SERVER_PROGRAMS = frozenset({"postgres", "initdb", "pgbench"})
-
-
-class OwnedProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """A process, by the one identity that is never given twice."""
-
-    pid: int
-    start_ticks: int
-    boot_id: str
 
 
 class OwnedDatabase(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,9 +120,7 @@ class LeaseFile:
 
     def own_process(self, pid: int) -> OwnedProcess:
         """Note a process that was just started."""
-        owned = OwnedProcess(
-            pid=pid, start_ticks=process.start_ticks(pid) or 0, boot_id=process.boot_id()
-        )
+        owned = remains.identify(pid)
         self._change(processes=(*self._lease.processes, owned))
         return owned
 
@@ -153,7 +139,7 @@ class LeaseFile:
     def disown_shared_memory(self) -> None:
         """Forget the shared memory of servers that have ended; one that was killed left it."""
         for name in self._lease.shared_memory:
-            _remove_shared_memory(name)
+            remains.remove_shared_memory(name)
         self._change(shared_memory=())
 
     def disown_directory(self, path: Path) -> None:
@@ -165,91 +151,12 @@ class LeaseFile:
         self._change(databases=tuple(d for d in self._lease.databases if d != database))
 
 
-def _is_running(owned: OwnedProcess) -> bool:
-    return (
-        owned.boot_id == process.boot_id() and process.start_ticks(owned.pid) == owned.start_ticks
-    )
-
-
-def _end(owned: OwnedProcess) -> None:
-    # SIGQUIT is PostgreSQL's immediate shutdown: it takes its backends and shared memory along.
-    for number, patience_s in ((signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
-        if not _is_running(owned):
-            return
-        try:
-            descriptor = os.pidfd_open(owned.pid)
-        except ProcessLookupError:
-            return
-        try:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(descriptor, signal.SIGCONT)
-                signal.pidfd_send_signal(descriptor, number)
-            _wait_gone(descriptor, patience_s)
-        finally:
-            os.close(descriptor)
-
-
-def _wait_gone(pidfd: int, patience_s: float) -> None:
-    select.select([pidfd], [], [], patience_s)
-
-
-def _inhabitants(path: Path) -> list[OwnedProcess]:
-    """Processes that work in a directory of ours, or were told to by initdb."""
-    mark = f"PGDATA={path}/".encode()
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            # Never a person's shell that happens to stand there.
-            if (folder / "exe").readlink().name not in _SERVER_PROGRAMS:
-                continue
-            inside = (folder / "cwd").readlink().is_relative_to(path)
-            if inside or mark in (folder / "environ").read_bytes():
-                pid = int(folder.name)
-                ticks = process.start_ticks(pid) or 0
-                found.append(OwnedProcess(pid=pid, start_ticks=ticks, boot_id=process.boot_id()))
-    return found
-
-
-def _end_inhabitants(path: Path) -> None:
-    # The children of an initdb or a postmaster that was killed write on for a while, under names
-    # and ids that no lease holds. A few rounds, as a shell among them may just start the next.
-    for _ in range(5):
-        inhabitants = [owned for owned in _inhabitants(path) if owned.pid != os.getpid()]
-        if not inhabitants:
-            return
-        for owned in inhabitants:
-            _end(owned)
-
-
-def _remove_shared_memory(name: str) -> None:
-    if re.fullmatch(r"/dev/shm/PostgreSQL\.\d+", name):  # noqa: S108 - PostgreSQL's own name
-        Path(name).unlink(missing_ok=True)
-
-
-def _remove_interlock(data_directory: Path) -> None:
-    """Remove the System V segment that a SIGKILLed postmaster leaves, once nobody uses it."""
-    try:
-        lines = (data_directory / "postmaster.pid").read_text().splitlines()
-        shared_memory_id = lines[6].split()[1]
-    except (OSError, IndexError):
-        return
-    for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        columns = row.split()
-        if columns[1] == shared_memory_id and columns[6] == "0" and shutil.which("ipcrm"):
-            subprocess.run(
-                ["ipcrm", "-m", shared_memory_id],  # noqa: S607
-                check=False,
-                capture_output=True,
-                env=process.kept_variables(),
-            )
-
-
 def remove_directory(path: Path) -> None:
     """Remove a directory of ours, with what a dead server left outside it. Raises OSError."""
     if OWNED_NAME not in path.name:
         return
-    _end_inhabitants(path)
-    _remove_interlock(path / "data")
+    remains.end_servers_of(path)
+    remains.remove_interlock(path / "data")
     if path.exists():
         shutil.rmtree(path)
 
@@ -260,9 +167,9 @@ def release(
     """Remove what a lease names; returns a line for each thing that could not be removed."""
     problems: list[str] = []
     for owned in lease.processes:
-        _end(owned)
+        remains.end(owned)
     for name in lease.shared_memory:
-        _remove_shared_memory(name)
+        remains.remove_shared_memory(name)
     for directory in lease.directories:
         try:
             remove_directory(Path(directory))

@@ -8,10 +8,7 @@ before it is made.
 from __future__ import annotations
 
 import secrets
-import select
 import shutil
-import signal
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,44 +17,18 @@ import msgspec
 
 from groundspeed.errors import TargetError
 from groundspeed.record import StorageFacts
-from groundspeed.targets import installation, leases, load, places, process, sql
+from groundspeed.targets import cluster, installation, leases, load, places, sql
 from groundspeed.targets.leases import LeaseFile
+from groundspeed.targets.postmaster import Postmaster
 from groundspeed.targets.process import Account
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
-    import subprocess
-
     from groundspeed.plan import Command, EnvironmentPlan, Trial
     from groundspeed.ports import LoadResult, Progress
     from groundspeed.record import Caution, ServerFacts
     from groundspeed.storage.placement import Placement
     from groundspeed.targets.installation import Installation
-    from groundspeed.targets.leases import OwnedProcess
-
-DATABASE = "groundspeed"
-SUPERUSER = "postgres"
-# Of the run, not of the suite: they decide where the server is reached and what is left of it.
-RESERVED_SETTINGS = frozenset(
-    {
-        "port",
-        "listen_addresses",
-        "unix_socket_directories",
-        "data_directory",
-        "hba_file",
-        "ident_file",
-        "logging_collector",
-        "external_pid_file",
-        "unix_socket_permissions",
-        "config_file",
-        "include",
-        "include_dir",
-        "include_if_exists",
-    }
-)
-_START_LIMIT_S = 600.0
-_POLL_S = 0.005
-_STOP_PATIENCE_S = 300.0
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,24 +52,17 @@ class EmbeddedTarget:
         surroundings: Surroundings,
     ) -> None:
         """Prepare paths; nothing is made yet. Raises TargetError for a setting that is ours."""
-        reserved = sorted(RESERVED_SETTINGS & {name.lower() for name, _ in environment.settings})
-        if reserved:
-            raise TargetError(
-                f"{environment.name}: the setting {reserved[0]} belongs to groundspeed",
-                "leave it out; listen: loopback makes the server listen on 127.0.0.1",
-            )
+        cluster.refuse_reserved_settings(environment)
         self._environment = environment
         self._placement = placement
         self._programs = programs
         self._with = surroundings
         self._owned_name = f"{leases.OWNED_NAME}{surroundings.run_id}-{environment.slug}"
         self._password = secrets.token_urlsafe(24)
-        self._postmaster: subprocess.Popen[bytes] | None = None
-        self._owned_postmaster: OwnedProcess | None = None
+        self._postmaster: Postmaster | None = None
         self._buffers_filled = False
         self._vacuum_due = False
         self._scale = 0
-        self._log_start_bytes = 0
         self._home = Path()
         self._wal_home: Path | None = None
         self._socket_directory = Path()
@@ -134,11 +98,36 @@ class EmbeddedTarget:
     def provide(self) -> None:
         """Make directories and cluster, start the server, make the database."""
         self._make_places()
-        self._initdb()
-        self._configure()
+        account = self._with.account
+        wal_directory = None if self._wal_home is None else self._wal_home / "wal"
+        try:
+            cluster.initdb(
+                self._programs,
+                self.data_directory,
+                wal_directory,
+                password=self._password,
+                account=account,
+            )
+        except TargetError as error:
+            raise self._named(error) from None
+        self._address = cluster.configure(
+            self._environment, self.data_directory, self._socket_directory, self._password
+        )
+        self._postmaster = Postmaster(
+            self._programs.program("postgres"),
+            self.data_directory,
+            self._home / "server.log",
+            account=account,
+            lease=self._with.lease,
+            variables=dict(self._placement.server_environment),
+        )
         self.start()
         comment = f"groundspeed run {self._with.run_id}"
-        sql.create_database(self._address.at(SUPERUSER), DATABASE, comment)
+        sql.create_database(self._address.at(cluster.SUPERUSER), cluster.DATABASE, comment)
+
+    def _named(self, error: TargetError) -> TargetError:
+        """Say of which environment an error is."""
+        return TargetError(f"{self._environment.name}: {error.message}", error.hint)
 
     def _make_places(self) -> None:
         account, lease = self._with.account, self._with.lease
@@ -157,48 +146,6 @@ class EmbeddedTarget:
         )
         self._load_directory = places.make(
             places.memory_directory() / f"{self._owned_name}-load", account, lease
-        )
-
-    def _initdb(self) -> None:
-        arguments = ["-D", str(self.data_directory), "-U", SUPERUSER, "-N", "-E", "UTF8"]
-        arguments += ["--locale=C", "-A", "scram-sha-256"]
-        if self._wal_home is not None:
-            arguments.append(f"--waldir={self._wal_home / 'wal'}")
-        with process.memory_file(self._password + "\n", self._with.account) as (descriptor, path):
-            done = process.run(
-                [self._programs.program("initdb"), *arguments, f"--pwfile={path}"],
-                account=self._with.account,
-                pass_fds=(descriptor,),
-            )
-        if done.returncode != 0:
-            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise TargetError(
-                f"{self._environment.name}: initdb failed: {reason}",
-                "check room and rights of the storage directory",
-            )
-
-    def _configure(self) -> None:
-        port = 5432
-        listen = ""
-        host = str(self._socket_directory)
-        if self._environment.listen == "loopback":
-            port, listen, host = _free_port(), "127.0.0.1", "127.0.0.1"
-        settings = [
-            *self._environment.settings,
-            ("listen_addresses", listen),
-            ("port", str(port)),
-            ("unix_socket_directories", str(self._socket_directory)),
-            ("unix_socket_permissions", "0700"),
-            ("logging_collector", "off"),
-        ]
-        lines = [f"{name} = '{_quoted(value)}'" for name, value in settings]
-        with (self.data_directory / "postgresql.conf").open("a", encoding="utf-8") as file:
-            file.write("\n# groundspeed\n" + "\n".join(lines) + "\n")
-        self._address = sql.Address(
-            conninfo=f"host={host} port={port} user={SUPERUSER} dbname={DATABASE}"
-            " sslmode=disable gssencmode=disable",
-            password=self._password,
-            isolated=True,
         )
 
     def prepare(self, scale: int) -> None:
@@ -229,81 +176,35 @@ class EmbeddedTarget:
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections."""
-        if self._postmaster is not None and self._postmaster.poll() is None:
+        if self._server.is_running:
             return
-        with (self._home / "server.log").open("ab") as log:
-            self._log_start_bytes = log.tell()
-            self._postmaster = process.start(
-                [self._programs.program("postgres"), "-D", self.data_directory],
-                account=self._with.account,
-                death_signal="QUIT",
-                environment=dict(self._placement.server_environment),
-                stdout=log,
-                stderr=log,
-            )
-        self._owned_postmaster = self._with.lease.own_process(self._postmaster.pid)
-        self._wait_until_ready(self._postmaster)
-        self._with.lease.own_shared_memory(_posix_shared_memory(self._postmaster.pid))
+        try:
+            self._server.start()
+        except TargetError as error:
+            raise self._named(error) from None
         self._buffers_filled = False
         if self._vacuum_due:
             sql.vacuum(self._address)
             self._vacuum_due = False
 
-    def _wait_until_ready(self, postmaster: subprocess.Popen[bytes]) -> None:
-        status = self.data_directory / "postmaster.pid"
-        for _ in range(int(_START_LIMIT_S / _POLL_S)):
-            if postmaster.poll() is not None:
-                raise TargetError(
-                    f"{self._environment.name}: the server does not start: {self._last_words()}",
-                    "check the suite's postgres settings against that line",
-                )
-            try:
-                lines = status.read_text().splitlines()
-            except OSError:
-                lines = []
-            # pg_ctl looks at the same line; its pid tells a stale file from ours.
-            if len(lines) > 7 and lines[0] == str(postmaster.pid) and lines[7].strip() == "ready":  # noqa: PLR2004
-                return
-            select.select([], [], [], _POLL_S)
-        raise TargetError(
-            f"{self._environment.name}: the server was not ready after {_START_LIMIT_S:g} s",
-            "look for crash recovery of a very large max_wal_size",
-        )
-
-    def _last_words(self) -> str:
-        try:
-            data = (self._home / "server.log").read_bytes()[self._log_start_bytes :]
-        except OSError:
-            return "it left no log"
-        text = data.decode(errors="backslashreplace")
-        lines = [line for line in text.splitlines() if line.strip()]
-        telling = [line for line in lines if any(w in line for w in ("FATAL", "PANIC", "ERROR"))]
-        # A wrong setting is told in a LOG line before the FATAL that only says "contains errors".
-        if telling and "contains errors" in telling[-1]:
-            telling = [line for line in lines if "LOG:" in line and "parameter" in line] or telling
-        told = telling or lines
-        return told[-1].partition("] ")[2] or told[-1] if told else "it left no log"
+    @property
+    def _server(self) -> Postmaster:
+        if self._postmaster is None:
+            raise RuntimeError("a server is provided before it is used")
+        return self._postmaster
 
     def stop(self) -> None:
         """Stop the server in order: no crash recovery when it starts again."""
-        self._end_postmaster(signal.SIGINT, _STOP_PATIENCE_S)
-
-    def _end_postmaster(self, first: signal.Signals, patience_s: float) -> None:
-        if self._postmaster is None:
-            return
-        process.end(self._postmaster, first=first, patience_s=patience_s)
-        killed = self._postmaster.returncode < 0
-        self._postmaster = None
-        if self._owned_postmaster is not None:
-            self._with.lease.disown_process(self._owned_postmaster)
-            self._owned_postmaster = None
-        if not killed:
-            self._with.lease.disown_shared_memory()
+        if self._postmaster is not None:
+            self._postmaster.stop()
 
     def reset(self) -> None:
-        """Bring the dataset back: at once by clone, else by VACUUM at the next start."""
+        """Bring the dataset back: by clone, or by VACUUM now, or when a stopped server starts."""
         if not self._with.clone:
-            self._vacuum_due = True
+            if self._server.is_started:
+                sql.vacuum(self._address)
+            else:
+                self._vacuum_due = True
             return
         self.stop()
         for source, pristine in self._clones():
@@ -355,12 +256,11 @@ class EmbeddedTarget:
 
     def is_alive(self) -> bool:
         """Tell whether the server process lives and answers."""
-        alive = self._postmaster is not None and self._postmaster.poll() is None
-        return alive and sql.answers(self._address)
+        return self._server.is_running and sql.answers(self._address)
 
     def why_dead(self) -> str:
         """The last telling line of the server's log."""
-        return self._last_words()
+        return self._server.last_words()
 
     def program_version(self, program: str) -> str:
         """Version of a program as it reports it."""
@@ -385,26 +285,8 @@ class EmbeddedTarget:
 
     def remove(self) -> None:
         """Stop the server at once and remove every directory it had."""
-        self._end_postmaster(signal.SIGQUIT, 10.0)
+        if self._postmaster is not None:
+            self._postmaster.quit()
         for path in (self._home, self._wal_home, self._socket_directory, self._load_directory):
             if path is not None and path != Path():
                 places.remove(path, self._with.lease)
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "''")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _posix_shared_memory(pid: int) -> tuple[str, ...]:
-    try:
-        text = Path(f"/proc/{pid}/maps").read_text()
-    except OSError:
-        return ()
-    names = {line.split()[-1] for line in text.splitlines() if "/dev/shm/PostgreSQL." in line}  # noqa: S108
-    return tuple(sorted(names))
