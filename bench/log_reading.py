@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundspeed.native import executable_path
-from groundspeed.stats.histogram import Histogram, quantile_us, relative_error_bound
+from groundspeed.record import Histogram
+from groundspeed.stats.histogram import quantile_us, relative_error_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
