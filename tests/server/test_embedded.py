@@ -40,8 +40,9 @@ def running(targets: dict[str, Target]) -> EmbeddedTarget:
 
 
 def postmaster_of(target: EmbeddedTarget) -> int:
-    assert target._postmaster is not None
-    return target._postmaster.pid
+    pid = target._server.pid
+    assert pid is not None
+    return pid
 
 
 def ask(target: EmbeddedTarget, query: str) -> object:

@@ -54,6 +54,11 @@ class Postmaster:
         self._log_start_bytes = 0
 
     @property
+    def pid(self) -> int | None:
+        """Its process id, from start to end."""
+        return None if self._process is None else self._process.pid
+
+    @property
     def is_started(self) -> bool:
         """Whether it was started and not ended since; it may have died."""
         return self._process is not None
