@@ -366,7 +366,9 @@ def test_a_storage_directory_that_was_made_is_removed_again(place: Place) -> Non
 
 
 def test_the_secret_of_the_server_is_in_no_process(place: Place) -> None:
-    made = plan_of(suite_of({"a": embedded(place.storage)}, workloads=("select-only",)))
+    # Two seconds: the first progress report then comes in the middle of the load.
+    suite = suite_of({"a": embedded(place.storage)}, workloads=("select-only",), duration="2s")
+    made = plan_of(suite)
     seen = []
 
     def look(targets: dict[str, Target]) -> None:

@@ -31,10 +31,10 @@ _TRANSACTION_TYPES = {
 # 0.31 us (bench/log_cost.py); between real transactions, which push its code out of the caches, a
 # full log took 5.5% of 72,000 select-only transactions a second on one thread, which is 0.76 us.
 LOG_LINE_COST_S = 0.8e-6
-# Logging everything is fine up to 1% of pgbench's time; above, sampling brings it down to half
+# Logging everything is fine up to 1% of pgbench's time; above, sampling brings it down to a fifth
 # of that, since the threads wait for nothing else when they are the bottleneck.
 FULL_LOG_BUDGET_RATIO = 0.01
-_SAMPLED_LOG_BUDGET_RATIO = 0.005
+_SAMPLED_LOG_BUDGET_RATIO = 0.002
 
 
 def initialise(conninfo: str, *, scale: int) -> Command:
