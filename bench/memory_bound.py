@@ -33,6 +33,7 @@ from groundspeed.cli.display import PlainDisplay
 from groundspeed.plan import Command
 from groundspeed.record import Measured
 from groundspeed.targets import leases, load, sql
+from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,7 @@ class Watch:
     """The most that was seen of each; log files are those that match below /dev/shm."""
 
     def __init__(self, directory: str) -> None:
-        self._pattern = f"{directory}/{load.LOG_NAME}.*"
+        self._pattern = f"{directory}/{pgbench.LOG_PREFIX}.*"
         self._ended = threading.Event()
         self.log_bytes = 0
         self.reader_bytes = 0
@@ -144,7 +145,7 @@ def written_hour(seconds: int, speed: int) -> tuple[Watch, list[Figure]]:
         with watch.watching():
             started_s = time.monotonic()
             result = load.run_load(
-                Command(program="pgbench", arguments=("-c", WRITER, load.LOG_NAME, *numbers)),
+                Command(program="pgbench", arguments=("-c", WRITER, pgbench.LOG_PREFIX, *numbers)),
                 trial,
                 program=Path(sys.executable),
                 directory=Path(directory),

@@ -154,10 +154,6 @@ class FakeTarget:
         return f"host={self.name}"
 
     @property
-    def log_prefix(self) -> str:
-        return "transactions"
-
-    @property
     def reset_method(self) -> str:
         return "fake: nothing to reset"
 

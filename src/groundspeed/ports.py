@@ -64,11 +64,6 @@ class Target(Protocol):
         ...
 
     @property
-    def log_prefix(self) -> str:
-        """Where pgbench writes its transaction logs; below memory."""
-        ...
-
-    @property
     def reset_method(self) -> str:
         """How `reset` brings the dataset to the same state: a word and a reason."""
         ...

@@ -165,6 +165,24 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
+# They say where a server lives and what it is called, not how it works: every run has others.
+PLACE_SETTINGS = frozenset(
+    {
+        "cluster_name",
+        "config_file",
+        "data_directory",
+        "external_pid_file",
+        "hba_file",
+        "ident_file",
+        "listen_addresses",
+        "log_directory",
+        "log_filename",
+        "port",
+        "unix_socket_directories",
+    }
+)
+
+
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the server says of itself."""
 

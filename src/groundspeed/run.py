@@ -277,7 +277,6 @@ class _Attempt:
             trial,
             self._workload,
             conninfo=self._target.conninfo,
-            log_prefix=self._target.log_prefix,
         )
         result = self._target.load(
             command, trial, limit_s=trial.warm_up_s, on_progress=_ignore_progress
@@ -301,7 +300,6 @@ class _Attempt:
             self._trial,
             self._workload,
             conninfo=self._target.conninfo,
-            log_prefix=self._target.log_prefix,
             sampling_ratio=sampling_ratio,
         )
         result = self._target.load(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.findings import Difference, EnvironmentFacts
-from groundspeed.analyse.settings import PLACES, setting_text
-from groundspeed.record import Failed, Measured, Skipped
+from groundspeed.analyse.settings import setting_text
+from groundspeed.record import PLACE_SETTINGS, Failed, Measured, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ def _server(server: ServerFacts) -> dict[str, str | None]:
     facts: dict[str, str | None] = {"PostgreSQL": server.version}
     facts["extensions"] = ", ".join(sorted(server.extensions)) or "none"
     for setting in server.settings:
-        if setting.name not in PLACES:
+        if setting.name not in PLACE_SETTINGS:
             facts[f"setting {setting.name}"] = setting_text(setting)
     return facts
 

@@ -8,22 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groundspeed.record import Setting
 
-# They say where a server lives and what it is called, not how it works: every run has others.
-PLACES = frozenset(
-    {
-        "cluster_name",
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "ident_file",
-        "listen_addresses",
-        "log_directory",
-        "log_filename",
-        "port",
-        "unix_socket_directories",
-    }
-)
 _UNIT = re.compile(r"(\d*)(\D+)")
 # As in convert_from_base_unit of src/backend/utils/misc/guc.c (PostgreSQL 16).
 _FAMILIES: tuple[dict[str, int], ...] = (

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from groundspeed.targets.process import Account
     from groundspeed.targets.sql import Address
 
-LOG_NAME = "transactions"
 # Never this many bytes of progress lines in a healthy trial; a tool gone mad must not fill memory.
 _KEPT_OUTPUT_BYTES = 16 * 1024 * 1024
 _LONGEST_WAIT_S = 60.0
@@ -41,7 +40,7 @@ class _Reader:
     """The native log reader beside one pgbench."""
 
     def __init__(self, directory: Path, trial: Trial) -> None:
-        arguments = ["--follow", directory, "--prefix", LOG_NAME]
+        arguments = ["--follow", directory, "--prefix", pgbench.LOG_PREFIX]
         # Without --start-us, second 0 begins with the first line: connecting is no part of it.
         arguments += ["--seconds", str(trial.duration_s)]
         if trial.rate_per_s is not None:
@@ -183,7 +182,7 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
 
 
 def _remove_logs(directory: Path) -> None:
-    for path in directory.glob(f"{LOG_NAME}.*"):
+    for path in directory.glob(f"{pgbench.LOG_PREFIX}.*"):
         path.unlink(missing_ok=True)
 
 

@@ -77,11 +77,6 @@ class EmbeddedTarget:
         return self._address.conninfo
 
     @property
-    def log_prefix(self) -> str:
-        """Where pgbench writes its transaction logs."""
-        return load.LOG_NAME
-
-    @property
     def reset_method(self) -> str:
         """How write trials come to start from the same state."""
         if self._with.clone:

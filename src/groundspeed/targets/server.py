@@ -83,11 +83,6 @@ class ServerTarget:
         return self._address.conninfo
 
     @property
-    def log_prefix(self) -> str:
-        """Where pgbench writes its transaction logs."""
-        return load.LOG_NAME
-
-    @property
     def reset_method(self) -> str:
         """How write trials come to start from the same state."""
         return "vacuum: VACUUM, empty history and CHECKPOINT before each trial after a write trial"

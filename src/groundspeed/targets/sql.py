@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from groundspeed.errors import TargetError
-from groundspeed.record import Caution, ServerFacts, Setting
+from groundspeed.record import PLACE_SETTINGS, Caution, ServerFacts, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,27 +146,14 @@ def facts(address: Address) -> ServerFacts:
         )
 
 
-# Paths and commands that say nothing about speed, differ in every environment by nature, or may
-# hold secrets (a replication connection string has its password in it).
-_PRIVATE_SETTINGS = frozenset(
-    {
-        "archive_command",
-        "cluster_name",
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "ident_file",
-        "listen_addresses",
-        "log_directory",
-        "log_filename",
-        "port",
-        "primary_conninfo",
-        "restore_command",
-        "ssl_passphrase_command",
-        "unix_socket_directories",
-    }
-)
+# Beside the places of a server: commands, which may hold secrets (a replication connection string
+# has its password in it).
+_PRIVATE_SETTINGS = PLACE_SETTINGS | {
+    "archive_command",
+    "primary_conninfo",
+    "restore_command",
+    "ssl_passphrase_command",
+}
 
 
 def checkpoint(address: Address) -> tuple[Caution, ...]:

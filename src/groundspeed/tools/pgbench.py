@@ -29,7 +29,8 @@ _TRANSACTION_TYPES = {
 
 # Time pgbench loses to one line of its transaction log. In a loop that does nothing else it is
 # 0.31 us (bench/log_cost.py); between real transactions, which push its code out of the caches, a
-# full log took 5.5% of 72,000 select-only transactions a second on one thread, which is 0.76 us.
+# full log took 5.5% (standard error 0.7%, 12 rounds of 3 s in random order) of 72,000 select-only
+# transactions a second on one thread, which is 0.76 us.
 LOG_LINE_COST_S = 0.8e-6
 # Logging everything is fine up to 1% of pgbench's time; above, sampling brings it down to a fifth
 # of that, since the threads wait for nothing else when they are the bottleneck.
