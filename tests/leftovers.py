@@ -48,11 +48,14 @@ def processes_of(mark: str) -> list[tuple[int, str]]:
 
 def servers_of(mark: str) -> list[int]:
     """Postmasters whose data directory carries the mark."""
-    return [
+    found = [
         pid
         for pid, cmdline in processes_of(mark)
         if re.search(r"bin/postgres -D ", cmdline) and "setpriv" not in cmdline
     ]
+    # A backend that was just forked has the command line of its postmaster for a moment.
+    forked = {child for pid in found for child in children_of(pid)}
+    return [pid for pid in found if pid not in forked]
 
 
 def system_v_segments() -> dict[str, int]:
