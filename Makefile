@@ -2,8 +2,8 @@
 
 SHELL := /bin/sh
 VENV := .venv
-SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.c)
-.PHONY: demo test check bench docs lock clean
+SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.[ch])
+.PHONY: demo test check bench bench-fidelity docs lock clean
 
 demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and report.
 	$(VENV)/bin/groundspeed run quick --yes
@@ -18,6 +18,9 @@ check: $(VENV)/.ready-dev  ## Lint and types.
 
 bench: $(VENV)/.ready-bench  ## Print the figures groundspeed itself must reach.
 	$(VENV)/bin/python -m bench
+
+bench-fidelity: $(VENV)/.ready-bench  ## Print how right the storage emulation is.
+	$(VENV)/bin/python -m bench.fidelity
 
 docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
 	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md

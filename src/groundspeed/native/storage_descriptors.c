@@ -1,0 +1,204 @@
+/* Tells by descriptor whether a file is on the emulated device. See storage_descriptors.h.
+ *
+ * A descriptor is looked at when it is first used for input or output, not when it is opened: it
+ * may come from anywhere (fopen, another process, before an exec). The table is this process's own
+ * and is copied by fork with everything else.
+ */
+#define _GNU_SOURCE
+#include "storage_descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_DESCRIPTORS (UINT32_C(1) << 20)
+
+static struct state *state;
+static struct descriptor *table;
+static uint32_t table_length;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+bool descriptors_begin(struct state *of)
+{
+    struct rlimit limit;
+    table_length = 65536;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        table_length = limit.rlim_max < MOST_DESCRIPTORS ? (uint32_t)limit.rlim_max : MOST_DESCRIPTORS;
+    /* Only what is touched takes memory. */
+    void *memory = mmap(NULL, table_length * sizeof *table, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    table = memory;
+    state = of;
+    return true;
+}
+
+static bool below_a_root(const char *path)
+{
+    for (uint32_t i = 0; i < state->settings.roots_count; i++) {
+        const char *root = state->settings.roots[i];
+        size_t length = strlen(root);
+        if (strncmp(path, root, length) == 0 && (path[length] == '/' || length == 1))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t birth_ns(int directory, const char *path, int flags)
+{
+    /* An inode's number is given again after its file is gone; the time of its birth is not. Where
+     * a file system does not tell it, unlink is seen by the shim anyway. */
+    struct statx status;
+    if (statx(directory, path, flags, STATX_BTIME, &status) != 0 ||
+        !(status.stx_mask & STATX_BTIME))
+        return 0;
+    return (uint64_t)status.stx_btime.tv_sec * UINT64_C(1000000000) + status.stx_btime.tv_nsec;
+}
+
+/* The real path of a descriptor, as the kernel tells it. Without /proc nothing can be told apart,
+ * and going on would be a silent run at native speed. */
+static bool real_path(int number, char *path)
+{
+    char link[40];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", number);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
+    if (length < 0) {
+        if (access("/proc/self/fd", F_OK) == 0)
+            return false;
+        static const char words[] =
+            "groundspeed: emulated storage needs /proc: it is not mounted here\n";
+        if (write(STDERR_FILENO, words, sizeof words - 1) < 0) {
+            /* Nobody can be told. */
+        }
+        _exit(125);
+    }
+    path[length] = '\0';
+    return true;
+}
+
+static void look_at(int number, struct descriptor *entry)
+{
+    struct stat status;
+    char path[PATH_MAX];
+    entry->kind = FOREIGN;
+    if (fstat(number, &status) != 0 || !S_ISREG(status.st_mode) || !real_path(number, path) ||
+        !below_a_root(path))
+        return;
+    struct file_identity identity = {.device = status.st_dev,
+                                     .inode = status.st_ino,
+                                     .birth_ns = birth_ns(number, "", AT_EMPTY_PATH),
+                                     .size_bytes = (uint64_t)status.st_size};
+    int flags = fcntl(number, F_GETFL);
+    if (flags & O_DIRECT)
+        entry->flags |= DIRECT;
+    if (flags & O_DSYNC) /* O_SYNC holds it */
+        entry->flags |= SYNCED;
+    entry->id = pages_find(state, &identity, now_ns());
+    entry->reading = (struct reading){0};
+    entry->kind = EMULATED;
+}
+
+struct descriptor *descriptor_of(int number)
+{
+    if (!state || number < 0)
+        return NULL;
+    if ((uint32_t)number >= table_length) {
+        static _Thread_local struct descriptor beyond;
+        beyond = (struct descriptor){0};
+        int saved = errno;
+        look_at(number, &beyond);
+        errno = saved;
+        return beyond.kind == EMULATED ? &beyond : NULL;
+    }
+    struct descriptor *entry = &table[number];
+    if (entry->kind == FOREIGN)
+        return NULL;
+    if (entry->kind == UNKNOWN || !pages_is(state, entry->id)) {
+        int saved = errno;
+        look_at(number, entry);
+        errno = saved;
+    }
+    return entry->kind == EMULATED ? entry : NULL;
+}
+
+void descriptor_changed(int number)
+{
+    if (state && number >= 0 && (uint32_t)number < table_length)
+        table[number] = (struct descriptor){0};
+}
+
+void descriptors_changed(unsigned first, unsigned last)
+{
+    if (!state)
+        return;
+    /* As far as the soft limit lets numbers reach; beyond, the table was never touched. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && last >= limit.rlim_cur)
+        last = limit.rlim_cur ? (unsigned)limit.rlim_cur - 1 : 0;
+    for (unsigned number = first; number <= last && number < table_length; number++)
+        if (table[number].kind != UNKNOWN)
+            table[number] = (struct descriptor){0};
+}
+
+void descriptor_is_direct(int number)
+{
+    if (state && number >= 0 && (uint32_t)number < table_length)
+        table[number].flags |= DIRECT;
+}
+
+bool path_is_emulated(int directory, const char *path)
+{
+    if (!state)
+        return false;
+    char real[PATH_MAX], joined[PATH_MAX];
+    if (path[0] != '/' && directory != AT_FDCWD) {
+        if (!real_path(directory, real) ||
+            snprintf(joined, sizeof joined, "%.2000s/%.2000s", real, path) >= PATH_MAX)
+            return false;
+        path = joined;
+    }
+    if (realpath(path, real))
+        return below_a_root(real);
+    /* It may be about to be made: then its directory decides. */
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length >= sizeof parent)
+        return false;
+    memcpy(parent, slash ? path : ".", slash ? length : 1);
+    parent[slash ? length : 1] = '\0';
+    if (!realpath(parent[0] ? parent : "/", real) || strlen(real) + 2 > sizeof real)
+        return false;
+    strcat(real, "/");
+    return below_a_root(real);
+}
+
+bool path_identity(int directory, const char *path, struct file_identity *identity)
+{
+    struct stat status;
+    if (!state || fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_nlink != 1)
+        return false;
+    *identity = (struct file_identity){.device = status.st_dev,
+                                       .inode = status.st_ino,
+                                       .birth_ns = birth_ns(directory, path, AT_SYMLINK_NOFOLLOW),
+                                       .size_bytes = (uint64_t)status.st_size};
+    return true;
+}
