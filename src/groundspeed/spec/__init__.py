@@ -4,7 +4,8 @@ Every complaint names its path in the file and says what to write instead. This 
 starts nothing and orders nothing.
 """
 
-from groundspeed.spec.decode import apply_override, load_suite
+from groundspeed.spec.complaints import Form, complaints
+from groundspeed.spec.decode import apply_override, load_suite, parse_yaml
 from groundspeed.spec.models import (
     BUILTIN_WORKLOADS,
     NEWEST_POSTGRES,
@@ -25,6 +26,7 @@ __all__ = [
     "NEWEST_POSTGRES",
     "OLDEST_POSTGRES",
     "EmbeddedEnvironment",
+    "Form",
     "Measure",
     "Pgbench",
     "Postgres",
@@ -33,6 +35,8 @@ __all__ = [
     "Suite",
     "Workload",
     "apply_override",
+    "complaints",
     "json_schema",
     "load_suite",
+    "parse_yaml",
 ]

@@ -1,9 +1,12 @@
-"""What is wrong with a suite, in the words of its file: a path, what, and what to write instead."""
+"""What is wrong with a file, in its own words: a path in it, what, and what to write instead.
+
+For suites, and for any other file that is decoded with pydantic.
+"""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -16,7 +19,7 @@ from groundspeed.spec.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pydantic import ValidationError
 
@@ -38,14 +41,26 @@ _WORDS = {
     "setting_type": ("not a value", "write text, a number, true or false"),
 }
 _TAGGED_FIELDS = {"environments", "workloads", "threads"}
+_PROFILE_TAGS = {"named", "inline"}
 
 
-def complaints(source: str, error: ValidationError) -> tuple[tuple[str, str], ...]:
+class Form(NamedTuple):
+    """What is decoded: what the whole is called, the keys known at a path, and where to look."""
+
+    whole: str
+    keys_at: Callable[[Sequence[str | int]], Sequence[str]]
+    see: str
+
+
+def complaints(
+    source: str, error: ValidationError, form: Form | None = None
+) -> tuple[tuple[str, str], ...]:
     """Word every error of a validation as a pair of message and hint, at least one.
 
-    `source` is the name of the file that messages start with.
+    `source` is the name of the file that messages start with. Without a form it is a suite.
     """
-    return tuple(_complaint(source, item) for item in _without_echoes(error))
+    form = form or Form("suite", _keys_at, "see docs/suite.md or groundspeed schema")
+    return tuple(_complaint(source, item, form) for item in _without_echoes(error))
 
 
 def _without_echoes(error: ValidationError) -> list[dict[str, Any]]:
@@ -62,27 +77,31 @@ def _without_echoes(error: ValidationError) -> list[dict[str, Any]]:
         inner = any(len(other) > len(place) and other[: len(place)] == place for other in places)
         if item["type"] == "too_short" and inner:
             continue
-        if place[-1:] and place[-1] in _SETTING_TYPES and "settings" in place:
+        if place[-1:] and place[-1] in _SETTING_TYPES and {"settings", "provision"} & {*place}:
             item["loc"], item["type"] = place[:-1], "setting_type"
         kept.setdefault((item["loc"], item["type"]), item)
     return list(kept.values())
 
 
 def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
-    source: str, error: dict[str, Any]
+    source: str, error: dict[str, Any], form: Form
 ) -> tuple[str, str]:
-    location = [part for part in error["loc"] if part != "[key]"]
+    location = [
+        part
+        for before, part in zip(("", *error["loc"]), error["loc"], strict=False)
+        if part != "[key]" and not (before == "emulate" and part in _PROFILE_TAGS)
+    ]
     shown = [
         str(part)
         for index, part in enumerate(location)
         if not (part in _TAGS and index in (1, 2) and location[0] in _TAGGED_FIELDS)
         or (location[0] == "environments" and index == 1)
     ]
-    path = ".".join(shown) or "suite"
+    path = ".".join(shown) or form.whole
     where = f"{source}: {path}"
     kind = error["type"]
     if kind == "extra_forbidden":
-        known = _keys_at(location[:-1])
+        known = form.keys_at(location[:-1])
         near = difflib.get_close_matches(str(location[-1]), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
         return f"{where}: no such key", hint
@@ -104,7 +123,7 @@ def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
     what, _, advice = message.partition(": ")
     if kind == "value_error" and advice:
         return f"{where}: {what}", advice
-    return f"{where}: {message[:1].lower()}{message[1:]}", "see docs/suite.md or groundspeed schema"
+    return f"{where}: {message[:1].lower()}{message[1:]}", form.see
 
 
 def _nearest(given: str, choices: Sequence[str]) -> str:

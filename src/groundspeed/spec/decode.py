@@ -35,7 +35,8 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def _parse_yaml(text: str, source: str) -> object:
+def parse_yaml(text: str, source: str) -> object:
+    """Read YAML in which no key is written twice. Raises SpecError with line and column."""
     try:
         return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
@@ -44,7 +45,7 @@ def _parse_yaml(text: str, source: str) -> object:
         message = f"{where}: {error.problem or 'not YAML'}"
         raise SpecError(message, "mend the YAML at that place") from None
     except yaml.YAMLError:
-        raise SpecError(f"{source}: not YAML", "a suite file is UTF-8 text in YAML") from None
+        raise SpecError(f"{source}: not YAML", "write UTF-8 text in YAML") from None
 
 
 def apply_override(data: dict[str, Any], assignment: str) -> None:
@@ -65,7 +66,7 @@ def apply_override(data: dict[str, Any], assignment: str) -> None:
         place = place.setdefault(parent, {}) if isinstance(place, dict) else None
     if not isinstance(place, dict):
         raise SpecError(f"--set {key}: there is nothing to set below it", "see groundspeed schema")
-    value = _parse_yaml(text, f"--set {key}")
+    value = parse_yaml(text, f"--set {key}")
     if _holds_password(value):
         raise SpecError(*_seen_by_everyone(key))
     place[last] = value
@@ -103,7 +104,7 @@ def load_suite(text: str, *, source: str, overrides: Sequence[str] = ()) -> Suit
     `text` is YAML, `source` the name that complaints start with, `overrides` are "key=value" with
     dotted keys. Raises SpecError with every complaint found.
     """
-    data = _parse_yaml(text, source)
+    data = parse_yaml(text, source)
     if not isinstance(data, dict):
         raise SpecError(f"{source}: not a suite", "a suite file starts with  suite: NAME")
     for assignment in overrides:

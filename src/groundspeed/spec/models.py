@@ -6,85 +6,34 @@ Passwords are taken out of a DSN here, before anything else of the project can s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from psycopg import conninfo
 from psycopg import errors as psycopg_errors
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
     SecretStr,
     Tag,
-    WithJsonSchema,
     model_validator,
 )
 
-from groundspeed import units
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from groundspeed.spec.quantities import (
+    Count,
+    Counts,
+    Duration,
+    Name,
+    PositiveDuration,
+    Rate,
+    Size,
+    WholeDuration,
+)
 
 BuiltinWorkload = Literal["select-only", "simple-update", "tpcb-like"]
 BUILTIN_WORKLOADS: tuple[BuiltinWorkload, ...] = ("select-only", "simple-update", "tpcb-like")
 OLDEST_POSTGRES, NEWEST_POSTGRES = 13, 18
-
-
-def _from_text(parse: Callable[[str], float], example: str) -> BeforeValidator:
-    def read(value: object) -> object:
-        if isinstance(value, str):
-            return parse(value)
-        # Also refuses 60 for 60s: a bare number without its unit is how results get a thousand
-        # times too good.
-        msg = f"needs a unit, as in {example}"
-        raise ValueError(msg)
-
-    return BeforeValidator(read)
-
-
-def _whole_seconds(value_s: float) -> float:
-    if value_s < 1 or value_s != int(value_s):
-        msg = "must be a whole number of seconds, at least 1s: pgbench -T takes no other"
-        raise ValueError(msg)
-    return value_s
-
-
-def _no_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(set(values)) != len(values):
-        msg = "names a value twice"
-        raise ValueError(msg)
-    return values
-
-
-def _quantity_schema(pattern: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
-
-
-_DURATION_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|min|m|h)\s*$"
-Duration = Annotated[
-    float,
-    _from_text(units.parse_duration_s, "30s"),
-    Field(ge=0),
-    _quantity_schema(_DURATION_PATTERN, "30s"),
-]
-PositiveDuration = Annotated[
-    float,
-    _from_text(units.parse_duration_s, "50ms"),
-    Field(gt=0),
-    _quantity_schema(_DURATION_PATTERN, "50ms"),
-]
-WholeDuration = Annotated[Duration, AfterValidator(_whole_seconds)]
-Rate = Annotated[
-    float,
-    _from_text(units.parse_rate_per_s, "500/s"),
-    Field(gt=0),
-    _quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*/\s*(s|min|m|h)\s*$", "500/s"),
-]
-Count = Annotated[int, Field(ge=1, strict=True)]
-Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_no_repetition)]
 
 
 def _threads_kind(value: object) -> str:
@@ -97,9 +46,6 @@ Threads = Annotated[
     Annotated[Literal["clients"], Tag("word")] | Annotated[Counts, Tag("list")],
     Discriminator(_threads_kind),
 ]
-Name = Annotated[
-    str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")
-]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
 Settings = Mapping[SettingName, str | int | float | bool]
 
@@ -108,26 +54,61 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+ProvisionName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+def _profile_kind(value: object) -> str:
+    return "inline" if isinstance(value, dict) else "named"
+
+
 class Storage(_Model):
     """Where the files of an environment live: a directory as it is, or an emulated device."""
 
     directory: str | None = Field(
         default=None,
-        description="Directory on the storage to be measured; the run makes its own below it.",
+        description="Directory on the storage to be measured; the run makes its own below it."
+        " With emulate: where the real files lie, if the run shall not choose.",
     )
     wal_directory: str | None = Field(
         default=None,
         description="Directory for the write-ahead log, where it lives on a storage of its own.",
     )
-    emulate: str | None = Field(default=None, description="Name of a storage profile to emulate.")
+    # What is inside an inline profile is checked with the profile: this room knows no storage.
+    emulate: (
+        Annotated[
+            Annotated[str, Field(min_length=1), Tag("named")]
+            | Annotated[Mapping[str, Any], Tag("inline")],
+            Discriminator(_profile_kind),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Storage profile to emulate: its name, a YAML file relative to the suite, or"
+        " the profile itself.",
+    )
+    provision: Mapping[ProvisionName, str | int | float] = Field(
+        default={}, description="What the profile is provisioned with, as in iops: 16000."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _emulates_something(cls, data: object) -> object:
+        # Or an environment whose profile is written as a bare null would run at native speed.
+        if isinstance(data, dict) and "emulate" in data and data["emulate"] is None:
+            msg = 'has an empty emulate: name a profile; the one called null is written "null"'
+            raise ValueError(msg)
+        return data
 
     @model_validator(mode="after")
     def _one_kind(self) -> Storage:
-        if (self.directory is None) == (self.emulate is None):
+        if self.directory is None and self.emulate is None:
             msg = "needs either directory or emulate"
             raise ValueError(msg)
         if self.emulate is not None and self.wal_directory is not None:
-            msg = "takes wal_directory only with directory"
+            msg = "takes no wal_directory with emulate: the log lies on the emulated device too"
+            raise ValueError(msg)
+        if self.emulate is None and self.provision:
+            msg = "takes provision only with emulate: name the profile that is provisioned"
             raise ValueError(msg)
         return self
 
@@ -153,6 +134,18 @@ class EmbeddedEnvironment(_Model):
         default="socket",
         description="How the load reaches it: a private unix socket, or TCP on 127.0.0.1.",
     )
+    memory: Size | None = Field(
+        default=None,
+        description="Memory of the emulated machine, of its server and its page cache together;"
+        " only with storage.emulate.",
+    )
+
+    @model_validator(mode="after")
+    def _memory_is_emulated(self) -> EmbeddedEnvironment:
+        if self.memory is not None and self.storage.emulate is None:
+            msg = "takes memory only with storage.emulate: this machine has the memory it has"
+            raise ValueError(msg)
+        return self
 
 
 class ServerEnvironment(_Model):

@@ -1,0 +1,78 @@
+"""Numbers and names as suite and profile files write them: each number with its unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from groundspeed import units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def from_text(parse: Callable[[str], float], example: str) -> BeforeValidator:
+    """Read a number with its unit; a bare number is refused with the example."""
+
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            return parse(value)
+        # Also refuses 60 for 60s: a bare number without its unit is how results get a thousand
+        # times too good.
+        msg = f"needs a unit, as in {example}"
+        raise ValueError(msg)
+
+    return BeforeValidator(read)
+
+
+def _whole_seconds(value_s: float) -> float:
+    if value_s < 1 or value_s != int(value_s):
+        msg = "must be a whole number of seconds, at least 1s: pgbench -T takes no other"
+        raise ValueError(msg)
+    return value_s
+
+
+def _no_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) != len(values):
+        msg = "names a value twice"
+        raise ValueError(msg)
+    return values
+
+
+def quantity_schema(pattern: str, example: str) -> WithJsonSchema:
+    """Describe a number with its unit to editors."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+
+
+_DURATION_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|min|m|h)\s*$"
+Duration = Annotated[
+    float,
+    from_text(units.parse_duration_s, "30s"),
+    Field(ge=0),
+    quantity_schema(_DURATION_PATTERN, "30s"),
+]
+PositiveDuration = Annotated[
+    float,
+    from_text(units.parse_duration_s, "50ms"),
+    Field(gt=0),
+    quantity_schema(_DURATION_PATTERN, "50ms"),
+]
+WholeDuration = Annotated[Duration, AfterValidator(_whole_seconds)]
+Rate = Annotated[
+    float,
+    from_text(units.parse_rate_per_s, "500/s"),
+    Field(gt=0),
+    quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*/\s*(s|min|m|h)\s*$", "500/s"),
+]
+Size = Annotated[
+    int,
+    from_text(units.parse_bytes, "8GiB"),
+    Field(gt=0),
+    quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*([kKMGT]i?B|B)\s*$", "8GiB"),
+]
+Count = Annotated[int, Field(ge=1, strict=True)]
+Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_no_repetition)]
+Name = Annotated[
+    str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")
+]

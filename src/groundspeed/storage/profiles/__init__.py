@@ -1,0 +1,1 @@
+"""The profiles that come with groundspeed, one YAML file each; `storage.catalogue` reads them."""
