@@ -88,6 +88,8 @@ ensure_compiler() {
 
 ensure_compiler
 ensure_program setpriv util-linux
+# Tests and benchmarks measure storage; a demo does not.
+[ "$kind" = run ] || ensure_program fio fio
 
 # A virtual environment whose Python was replaced, or that was moved with the project, is there and
 # does not work: so it is tried, and remembers where it was made.
