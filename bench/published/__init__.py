@@ -1,0 +1,1 @@
+"""Published curves against the same settings on emulated storage."""

@@ -1,0 +1,150 @@
+"""Compares published curves with the same settings on emulated storage.
+
+    python -m bench.published [gp3] [longhorn] [redis] [--set NAME=VALUE]
+
+Asked: each figure within 20% of the published one. Nothing is fitted to a single point; what is
+missed is printed with its error. Takes about 12 minutes for gp3, 25 for longhorn and 5 for redis.
+The results of a whole run are in bench/data/published.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.figures import DATA, Figure, conclude
+from bench.published import redis
+from groundspeed.probes.host import Host
+
+HERE = Path(__file__).parent
+ALLOWED = 0.20
+_REDIS_REPEATS, _REDIS_REQUESTS = 2, 50_000
+
+
+def run(suite: str, overrides: list[str]) -> list[dict[str, Any]]:
+    """Run a suite of this directory and give its cells, as `groundspeed report --json` has them."""
+    settings = [word for override in overrides for word in ("--set", override)]
+    command = [sys.executable, "-m", "groundspeed.cli.main", "run"]
+    with tempfile.TemporaryDirectory() as results:
+        done = subprocess.run(
+            [*command, str(HERE / f"{suite}.yaml"), "--out", results, "--yes", "--json", *settings],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "GROUNDSPEED_STATE_DIR": f"{results}/state"},
+            text=True,
+            check=True,
+        )
+    cells: list[dict[str, Any]] = json.loads(done.stdout)["cells"]
+    return cells
+
+
+def tps(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
+    """Give the median TPS by environment and clients."""
+    return {
+        (cell["environment"], str(cell["clients"])): cell["tps_per_s"]["median"] for cell in cells
+    }
+
+
+def line(name: str, published: float, measured: float, digits: int) -> Figure:
+    """Compare one figure."""
+    error = measured / published - 1
+    return Figure(
+        name=name,
+        asked=f"{published:,.{digits}f} within {ALLOWED:.0%}",
+        measured=f"{measured:,.{digits}f}",
+        error=f"{error:+.1%}",
+        met=abs(error) <= ALLOWED,
+    )
+
+
+def gp3(published: dict[str, Any], overrides: list[str]) -> tuple[list[Figure], Any]:
+    """Compare TPS on gp3 with each published one."""
+    cells = run("gp3", overrides)
+    measured = tps(cells)
+    figures = [
+        line(f"gp3, tpcb-like, {clients} clients, TPS", asked, measured["gp3", clients], 0)
+        for clients, asked in published["tps_per_s"].items()
+    ]
+    return figures, cells
+
+
+def longhorn(published: dict[str, Any], overrides: list[str]) -> tuple[list[Figure], Any]:
+    """Compare TPS on Longhorn, relative to the local disk, with the published ratios."""
+    cells = run("longhorn", overrides)
+    measured = tps(cells)
+    asked = published["tps_per_s"]
+    figures = [
+        line(
+            f"{environment} / local, simple-update, {clients} clients",
+            asked[environment][clients] / asked["local"][clients],
+            measured[environment, clients] / measured["local", clients],
+            3,
+        )
+        for environment in ("longhorn-1r", "longhorn-2r")
+        for clients in asked["local"]
+    ]
+    return figures, cells
+
+
+def redis_ratio(published: dict[str, Any], overrides: list[str]) -> tuple[list[Figure], Any]:
+    """Compare SETs a second on a local disk over those on replicas behind 1 Gbit/s."""
+    if overrides:
+        raise SystemExit("redis takes no settings")
+    if not redis.is_here():
+        name = "redis, local / longhorn"
+        missing = Figure(name=name, measured="redis-server is not installed", met=False)
+        return [missing], None
+    # In the order ABBA, so that a drift of the machine meets both alike.
+    order = ["local", "longhorn", "longhorn", "local"] * (_REDIS_REPEATS // 2)
+    values: dict[str, list[float]] = {"local": [], "longhorn": []}
+    for name in order:
+        values[name].append(redis.sets_per_s(name, _REDIS_REQUESTS))
+    asked = published["sets_per_s"]
+    measured = median(values["local"]) / median(values["longhorn"])
+    ratio = line(
+        "redis with AOF, SETs a second, local / longhorn",
+        asked["local"] / asked["longhorn"],
+        measured,
+        2,
+    )
+    return [ratio], values
+
+
+PARTS = {"gp3": gp3, "longhorn": longhorn, "redis": redis_ratio}
+
+
+def main() -> int:
+    """Run what was asked for and keep the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--set", action="append", default=[], dest="overrides")
+    arguments = parser.parse_args()
+    published = json.loads((HERE / "published.json").read_text())
+    kept = DATA / "published.json"
+    data = json.loads(kept.read_text()) if kept.exists() else {}
+    figures: list[Figure] = []
+    for part in arguments.parts:
+        lines, raw = PARTS[part](published[part], arguments.overrides)
+        figures += lines
+        data[part] = {
+            "command": f"python -m bench.published {part}",
+            "cores": Host().cpu_count(),
+            "figures": [
+                {"name": f.name, "asked": f.asked, "measured": f.measured, "error": f.error}
+                for f in lines
+            ],
+            "raw": raw,
+        }
+        if not arguments.overrides:
+            kept.write_text(json.dumps(data, indent=1) + "\n")
+    return conclude(figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+\set aid random(1, 100000 * :scale)
+\set bid random(1, 1 * :scale)
+\set tid random(1, 10 * :scale)
+\set delta random(-5000, 5000)
+\sleep 1250 us
+BEGIN;
+\sleep 1250 us
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+\sleep 1250 us
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+\sleep 1250 us
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+\sleep 1250 us
+END;
