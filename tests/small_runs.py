@@ -16,7 +16,7 @@ import yaml
 
 import groundspeed
 from groundspeed import plan, run, spec, store
-from groundspeed.cli import session
+from groundspeed.cli import session, storage_places
 from groundspeed.errors import TargetError
 from groundspeed.probes.host import Host
 from groundspeed.store import RunLock, RunStore
@@ -181,8 +181,11 @@ def run_with_targets(
     with RunLock(place.results), LeaseFile(run_dir.name) as lease:
         opened = RunStore(run_dir)
         environments = list(made.environments)
-        clone = session._can_clone_all(environments)
-        outfit = session._Outfitter(environments, run_dir.name, lease, {}, clone=clone)
+        machine = storage_places.machine_for(made, Host())
+        clone = session._can_clone_all(environments, machine)
+        outfit = session._Outfitter(
+            environments, run_dir.name, lease, {}, machine=machine, clone=clone
+        )
         crew = run.Crew(
             targets=outfit.targets,
             unavailable=outfit.unavailable,

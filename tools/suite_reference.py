@@ -19,7 +19,8 @@ A suite is a YAML file: what is compared, under which load, how long and how oft
 plan FILE` shows what becomes of it, and `groundspeed schema` prints its JSON Schema for editors.
 A wrong key, unit or name is told with its path in the file. Durations, sizes and rates always carry
 a unit. `--set key=value` changes one value, with dots between keys, as in
-`--set measure.duration=2s`.
+`--set measure.duration=2s`. Storage that is emulated is described in [Storage
+profiles](profiles.md).
 """
 SECTIONS = (
     ("Suite", "The whole file"),
@@ -51,7 +52,7 @@ def kind(schema: dict[str, Any]) -> str:
         # A mapping whose keys have a pattern has its values below that pattern.
         patterns = schema.get("patternProperties", {})
         values = schema.get("additionalProperties") or next(iter(patterns.values()), None)
-        text = f"mapping of names to {kind(values)}" if values else "mapping"
+        text = f"mapping of names to {kind(values)}" if isinstance(values, dict) else "mapping"
     elif "examples" in schema:
         text = f"text such as `{schema['examples'][0]}`"
     else:
@@ -64,7 +65,7 @@ def default(name: str, schema: dict[str, Any], required: list[str]) -> str:
     if name in required:
         return "required"
     value = schema.get("default")
-    if value in (None, "", {}):
+    if value in (None, "", {}, []):
         return ""
     if isinstance(value, dict):
         return "see below"

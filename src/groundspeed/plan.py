@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from groundspeed import spec
-from groundspeed.errors import StoreError
+from groundspeed.errors import SpecError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,11 +42,18 @@ class TargetKind(Enum):
 
 
 class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the files of an environment are asked to live; exactly one of the first two is set."""
+    """Where the files of an environment are asked to live.
+
+    `emulate` is the label of the emulated profile and `profile` the whole of it, as JSON text of
+    `storage.profile.Profile`; plans made before there was emulation have a label alone. Without
+    them the files live in `directory` as it is; with them it is only where the real files lie, and
+    None leaves that to the run.
+    """
 
     directory: str | None = None
     emulate: str | None = None
     wal_directory: str | None = None
+    profile: str | None = None
 
 
 class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +70,15 @@ class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
     # Without its password: that one never reaches a plan.
     dsn: str | None = None
     password_env: str | None = None
+    # Of the emulated machine: what its server and its page cache have together.
+    memory_bytes: int | None = None
+
+
+class ResolvedProfile(NamedTuple):
+    """A profile that a suite asked for, found: its label and its JSON text."""
+
+    label: str
+    json: str
 
 
 class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,21 +168,24 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         return (self.program, *self.arguments)
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the caller
     suite: spec.Suite,
     *,
     source: str,
     rng: Random,
     groundspeed_version: str,
     scripts: Mapping[str, str],
+    profiles: Mapping[str, ResolvedProfile] | None = None,
 ) -> Plan:
     """Expand a suite into its trials, in blocks shuffled by `rng`.
 
     A block holds one combination of workload, clients, threads and repeat, once for every
     environment, in shuffled order: what the machine does to one, it does to all. `scripts` maps
-    the path of each script workload to its text; a missing one raises KeyError.
+    the path of each script workload to its text; a missing one raises KeyError. `profiles` has the
+    storage profile of each environment that emulates one; without it only its name is planned.
+    Raises SpecError for PostgreSQL settings that emulation cannot have.
     """
-    environments = _environments(suite)
+    environments = _environments(suite, profiles or {})
     workloads = tuple(_workload(workload, scripts) for workload in suite.workloads)
     trials = _trials(suite, environments, workloads, rng)
     return Plan(
@@ -201,7 +220,9 @@ def _setting(value: object) -> str:
     return str(value)
 
 
-def _environments(suite: spec.Suite) -> tuple[EnvironmentPlan, ...]:
+def _environments(
+    suite: spec.Suite, profiles: Mapping[str, ResolvedProfile]
+) -> tuple[EnvironmentPlan, ...]:
     plans: list[EnvironmentPlan] = []
     for (name, asked), slug in zip(
         suite.environments.items(), slugs(tuple(suite.environments)), strict=True
@@ -217,20 +238,50 @@ def _environments(suite: spec.Suite) -> tuple[EnvironmentPlan, ...]:
                 )
             )
             continue
-        settings = {**suite.postgres.settings, **asked.settings}
-        plans.append(
-            EnvironmentPlan(
-                name=name,
-                slug=slug,
-                kind=TargetKind.EMBEDDED,
-                storage=StorageRequest(**asked.storage.model_dump()),
-                postgres_version=asked.version or suite.postgres.version,
-                bin_dir=asked.bin_dir or suite.postgres.bin_dir,
-                settings=tuple((key, _setting(value)) for key, value in settings.items()),
-                listen=asked.listen,
-            )
-        )
+        plans.append(_embedded(suite, name, slug, asked, profiles.get(name)))
     return tuple(plans)
+
+
+def _embedded(
+    suite: spec.Suite,
+    name: str,
+    slug: str,
+    asked: spec.EmbeddedEnvironment,
+    profile: ResolvedProfile | None,
+) -> EnvironmentPlan:
+    emulate = asked.storage.emulate
+    label = emulate if isinstance(emulate, str) else None
+    if emulate is not None:
+        _refuse_unseen_io(suite, name, asked)
+    settings = {**suite.postgres.settings, **asked.settings}
+    return EnvironmentPlan(
+        name=name,
+        slug=slug,
+        kind=TargetKind.EMBEDDED,
+        storage=StorageRequest(
+            directory=asked.storage.directory,
+            emulate=profile.label if profile else label,
+            wal_directory=asked.storage.wal_directory,
+            profile=profile.json if profile else None,
+        ),
+        postgres_version=asked.version or suite.postgres.version,
+        bin_dir=asked.bin_dir or suite.postgres.bin_dir,
+        settings=tuple((key, _setting(value)) for key, value in settings.items()),
+        listen=asked.listen,
+        memory_bytes=asked.memory,
+    )
+
+
+def _refuse_unseen_io(suite: spec.Suite, name: str, asked: spec.EmbeddedEnvironment) -> None:
+    """Refuse I/O that goes past the C library, where the emulator could not see it."""
+    settings = {**suite.postgres.settings, **asked.settings}
+    # PostgreSQL reads the names of settings in any case, and takes the last of them.
+    method = next((v for k, v in reversed(settings.items()) if k.lower() == "io_method"), None)
+    if str(method).lower() == "io_uring":
+        raise SpecError(
+            f"environments.{name}: io_method io_uring goes past the emulated storage",
+            "set io_method to worker or sync in the settings of this environment",
+        )
 
 
 def _workload(asked: spec.Workload, scripts: Mapping[str, str]) -> WorkloadPlan:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Record,
         ServerFacts,
         StorageFacts,
+        StorageWork,
     )
 
 
@@ -97,7 +98,10 @@ class Target(Protocol):
         ...
 
     def reset_statistics(self) -> tuple[Caution, ...]:
-        """Set the server's statistics to zero, once no client of an earlier load is left."""
+        """Set the server's statistics to zero, once no client of an earlier load is left.
+
+        An emulated device gets its burst credits back and counts from here.
+        """
         ...
 
     def load(
@@ -112,6 +116,10 @@ class Target(Protocol):
 
         It is ended after `limit_s` seconds, which is no error: the return code tells.
         """
+        ...
+
+    def storage_work(self) -> StorageWork | None:
+        """Tell what an emulated device did since `reset_statistics`; None where none is."""
         ...
 
     def is_alive(self) -> bool:

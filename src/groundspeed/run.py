@@ -29,7 +29,9 @@ from groundspeed.record import (
     ServerFacts,
     Skipped,
     StorageFacts,
+    StorageWork,
 )
+from groundspeed.storage import counters
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
@@ -181,6 +183,7 @@ class _Attempt:
         self._phases: list[Phase] = []
         self._cautions: list[Caution] = []
         self._command: Command | None = None
+        self._storage_work: StorageWork | None = None
 
     def run(self) -> Record:
         """Measure; a misfortune of the server or the load becomes a Failed outcome."""
@@ -252,7 +255,8 @@ class _Attempt:
 
     def _circumstances(self) -> Iterator[Caution]:
         """Doubts that hold for every trial of an environment on this machine."""
-        if self._state.storage is None:
+        storage = self._state.storage
+        if storage is None:
             return
         host, cell = self._crew.host, self._trial.cell
         yield Caution(
@@ -260,11 +264,21 @@ class _Attempt:
             message="server and load share the cores of this machine"
             f" ({host.cpu_count}): what the load takes, the server lacks",
         )
-        if cell.scale * DATASET_BYTES_PER_SCALE < host.memory_bytes * _CACHED_RATIO:
+        memory_bytes, whose = host.memory_bytes, "this machine's memory"
+        if storage.memory_bytes is not None:
+            # On an emulated device no more is cached than the environment's own memory holds.
+            memory_bytes, whose = storage.memory_bytes, "the memory of the environment"
+        if cell.scale * DATASET_BYTES_PER_SCALE < memory_bytes * _CACHED_RATIO:
             yield Caution(
                 code="cached-dataset",
-                message="the dataset fits in this machine's memory: reads come from there, and"
-                " only writes reach the storage",
+                message=f"the dataset fits in {whose}: reads come from there, and only writes"
+                " reach the storage",
+            )
+        if storage.memory_assumed:
+            yield Caution(
+                code="assumed-memory",
+                message="the suite names no memory for the emulated environment: that of this"
+                " machine is assumed, less its shared buffers, for the page cache",
             )
 
     def _warm_up(self) -> float:
@@ -308,6 +322,9 @@ class _Attempt:
             limit_s=self._trial.duration_s + _OVERTIME_S,
             on_progress=self._crew.listener.progress,
         )
+        self._storage_work = self._target.storage_work()
+        if self._storage_work is not None:
+            self._cautions += counters.doubts(self._storage_work)
         stem = f"{self._trial.trial_id}.{self._number}"
         self._crew.store.write_raw(f"{stem}.stdout.txt", result.stdout)
         self._crew.store.write_raw(f"{stem}.stderr.txt", result.stderr)
@@ -360,6 +377,7 @@ class _Attempt:
                 reset=self._target.reset_method,
             ),
             cautions=tuple(dict.fromkeys(self._cautions)),
+            storage_work=self._storage_work,
         )
 
 

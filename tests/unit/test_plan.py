@@ -8,7 +8,7 @@ import pytest
 
 from groundspeed import plan as plans
 from groundspeed import presets, spec
-from groundspeed.errors import StoreError
+from groundspeed.errors import SpecError, StoreError
 
 
 def make(
@@ -153,3 +153,67 @@ def test_the_estimate_grows_with_what_it_estimates() -> None:
     assert small.wall_s > small.load_s
     assert large.disk_bytes_per_environment > small.disk_bytes_per_environment
     assert large.memory_bytes > small.memory_bytes
+
+
+EMULATED = """\
+suite: s
+environments:
+  disk: {target: embedded, storage: {directory: /a}}
+  emulated: {target: embedded, storage: {emulate: aws-gp3, directory: /b}, memory: 8GiB}
+"""
+
+
+def test_a_plan_carries_the_profiles_it_was_given() -> None:
+    suite = spec.load_suite(EMULATED, source="s.yaml")
+    found = plans.ResolvedProfile(label="aws-gp3 (iops=4000)", json="{}")
+    plan = plans.make_plan(
+        suite,
+        source="s.yaml",
+        rng=random.Random(1),
+        groundspeed_version="0.1.0",
+        scripts={},
+        profiles={"emulated": found},
+    )
+    emulated = plan.environment("emulated")
+    assert emulated.storage == plans.StorageRequest(
+        directory="/b", emulate="aws-gp3 (iops=4000)", profile="{}"
+    )
+    assert emulated.memory_bytes == 8 * 1024**3
+    assert plan.environment("disk").storage == plans.StorageRequest(directory="/a")
+    assert plan.environment("disk").memory_bytes is None
+    assert plans.decode(plans.encode(plan), source="plan.json") == plan
+
+
+def test_plans_from_before_emulation_are_read() -> None:
+    plan = make(EMULATED)
+    old = msgspec.json.decode(plans.encode(plan))
+    for environment in old["environments"]:
+        del environment["memory_bytes"]
+        del environment["storage"]["profile"]
+    again = plans.decode(msgspec.json.encode(old), source="plan.json")
+    assert again.environment("emulated").storage == plans.StorageRequest(
+        directory="/b", emulate="aws-gp3"
+    )
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "postgres.settings={io_method: io_uring}",
+        "environments.emulated.settings={IO_METHOD: IO_uring}",
+    ],
+)
+def test_io_uring_is_refused_where_storage_is_emulated(override: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        make(EMULATED, override, "postgres.version=18")
+    assert caught.value.message.startswith("environments.emulated: io_method io_uring goes past")
+    assert caught.value.hint.startswith("set io_method to worker or sync")
+
+
+def test_io_uring_is_the_users_choice_elsewhere() -> None:
+    make(SUITE, "postgres.settings={io_method: io_uring}")
+    make(
+        EMULATED,
+        "postgres.settings={io_method: io_uring}",
+        "environments.emulated.settings={io_method: sync}",
+    )

@@ -65,7 +65,7 @@ SEE = "see docs/suite.md or groundspeed schema"
         (
             environment("{target: embedded, storage: {directory: a}, q: 1}"),
             "environments.disk.q: no such key",
-            "known here: target, storage, version, bin_dir, settings, listen",
+            "known here: target, storage, version, bin_dir, settings, listen, memory",
         ),
         (
             environment("{target: embeded, storage: {directory: x}}"),
@@ -99,14 +99,44 @@ SEE = "see docs/suite.md or groundspeed schema"
             SEE,
         ),
         (
-            environment("{target: embedded, storage: {directory: a, emulate: b}}"),
-            "environments.disk.storage: needs either directory or emulate",
+            environment("{target: embedded, storage: {emulate: b, wal_directory: c}}"),
+            "environments.disk.storage: takes no wal_directory with emulate",
+            "the log lies on the emulated device too",
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a, emulate: null}}"),
+            "environments.disk.storage: has an empty emulate",
+            'name a profile; the one called null is written "null"',
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a, provision: {iops: 4000}}}"),
+            "environments.disk.storage: takes provision only with emulate",
+            "name the profile that is provisioned",
+        ),
+        (
+            environment("{target: embedded, storage: {emulate: b, provision: {iops: [1]}}}"),
+            "environments.disk.storage.provision.iops: not a value",
+            "write text, a number, true or false",
+        ),
+        (
+            environment("{target: embedded, storage: {emulate: [b]}}"),
+            "environments.disk.storage.emulate: not text",
+            "write text, in quotes where it looks like a number",
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a}, memory: 8GiB}"),
+            "environments.disk: takes memory only with storage.emulate",
+            "this machine has the memory it has",
+        ),
+        (
+            environment("{target: embedded, storage: {emulate: b}, memory: 8}"),
+            "environments.disk.memory: needs a unit, as in 8GiB",
             SEE,
         ),
         (
-            environment("{target: embedded, storage: {emulate: b, wal_directory: c}}"),
-            "environments.disk.storage: takes wal_directory only with directory",
-            SEE,
+            environment("{target: embedded, storage: {emulate: b}, memory: 8GHz}"),
+            "environments.disk.memory: '8GHz' is not a size",
+            "write a number and one of B, kB, KB, MB, GB, TB, KiB, MiB, GiB, TiB, as in 8GiB",
         ),
         (
             environment("{target: embedded, storage: {directory: a}, listen: tcp}"),

@@ -12,12 +12,14 @@ from groundspeed.analyse.cells import summarise
 from groundspeed.analyse.circumstances import differences, environment_facts
 from groundspeed.analyse.compare import compare
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
+from groundspeed.analyse.device_work import device_work
 from groundspeed.analyse.digits import NOTHING, digits, ratio_digits
 from groundspeed.analyse.doubts import FootnoteBook, finding_cautions
 from groundspeed.analyse.findings import (
     Answer,
     CellSummary,
     Comparison,
+    DeviceWork,
     Difference,
     EnvironmentFacts,
     Estimate,
@@ -44,6 +46,7 @@ __all__ = [
     "Answer",
     "CellSummary",
     "Comparison",
+    "DeviceWork",
     "Difference",
     "EnvironmentFacts",
     "Estimate",
@@ -93,6 +96,7 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
             verdict(
                 name,
                 baseline=against,
+                label=settled.label,
                 cells=tuple(c for c in cells if c.workload == name),
                 comparisons=tuple(c for c in comparisons if c.workload == name),
             )
@@ -102,6 +106,8 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
         footnotes=book.footnotes(),
         cautions=finding_cautions(settled, comparisons, general),
         seconds=_seconds(settled),
+        emulated=tuple(name for name in settled.environments if name in settled.emulated),
+        device_work=device_work(settled),
         first_started_at=min((t.record.started_at for t in settled.trials), default=None),
         last_started_at=max((t.record.started_at for t in settled.trials), default=None),
     )

@@ -37,6 +37,12 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[SettledTrial, ...]
     measured: tuple[MeasuredTrial, ...]
     cautions: tuple[Caution, ...]
+    # Environments whose storage was emulated in any trial that was tried.
+    emulated: frozenset[str]
+
+    def label(self, environment: str) -> str:
+        """Name an environment for people: a number from an emulated device always says so."""
+        return f"{environment} (emulated)" if environment in self.emulated else environment
 
     def count(self, outcome: type[Measured | Failed | Skipped]) -> int:
         """Count the trials with this kind of outcome."""
@@ -73,6 +79,12 @@ def settle(runs: Sequence[RunRecords]) -> Settled:
             if isinstance(t.record.outcome, Measured)
         ),
         cautions=tuple(dict.fromkeys(cautions)),
+        emulated=frozenset(
+            trial.record.trial.cell.environment
+            for trial in trials
+            for storage in (trial.record.provenance.storage,)
+            if storage is not None and storage.emulated
+        ),
     )
 
 

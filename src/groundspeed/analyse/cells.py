@@ -97,4 +97,5 @@ def _summary(
         failed_transaction_count=sum(t.outcome.failed_count for t in trials),
         trial_ids=tuple(settled.name(t) for t in trials),
         footnotes=book.of_cell(cell),
+        emulated=cell.environment in settled.emulated,
     )

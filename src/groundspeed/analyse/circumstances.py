@@ -6,6 +6,7 @@ a cell or of a comparison.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.findings import Difference, EnvironmentFacts
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from groundspeed.record import HostFacts, Provenance, Record, ServerFacts, StorageFacts
 
 _DEFAULT = "default"
+# Which figures stood behind the name of an emulated device: between runs a hidden factor, between
+# environments no news.
+_FIGURES = "figures of the emulated device"
 
 
 def _text(value: object) -> str | None:
@@ -59,6 +63,21 @@ def _storage(storage: StorageFacts) -> dict[str, str | None]:
         # Without a place of its own the log lies with the data.
         "WAL filesystem": storage.wal_filesystem or storage.filesystem,
         "WAL device": storage.wal_device or storage.device,
+        _FIGURES: None
+        if storage.profile is None
+        else hashlib.sha256(storage.profile.encode()).hexdigest()[:8],
+        **_memory(storage),
+    }
+
+
+def _memory(storage: StorageFacts) -> dict[str, str | None]:
+    """Tell what stood before an emulated device; a real one has the machine's memory."""
+    if storage.memory_bytes is None or storage.cache_bytes is None:
+        return {}
+    assumed = " (assumed: that of the machine)" if storage.memory_assumed else ""
+    return {
+        "emulated memory": f"{storage.memory_bytes / 1024**3:.1f} GiB{assumed}",
+        "emulated page cache": f"{storage.cache_bytes / 1024**3:.2f} GiB",
     }
 
 
@@ -177,7 +196,7 @@ def differences(settled: Settled) -> tuple[Difference, ...]:
     for name, facts in owner:
         defaults = settings if "PostgreSQL" in facts else {}
         for fact, value in {**dict.fromkeys(defaults, _DEFAULT), **facts}.items():
-            if value is not None:
+            if value is not None and fact != _FIGURES:
                 known.setdefault(fact, {}).setdefault(name, {})[value] = None
     found: list[Difference] = []
     for fact, values in known.items():

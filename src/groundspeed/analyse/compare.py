@@ -41,20 +41,23 @@ def compare(settled: Settled, baseline: str, book: FootnoteBook) -> tuple[Compar
             halves.setdefault(cell, []).append(pair)
     measured = {cell for _, _, cell in blocks}
     return tuple(
-        _comparison(cell, baseline, [(a, b) for a, b in halves[cell] if b is not None], book)
+        _comparison(
+            settled, cell, baseline, [(a, b) for a, b in halves[cell] if b is not None], book
+        )
         for cell in sorted(halves, key=lambda cell: reading_order(settled, cell))
         if msgspec.structs.replace(cell, environment=baseline) in measured
     )
 
 
 def _comparison(
+    settled: Settled,
     cell: Cell,
     baseline: str,
     halves: Sequence[tuple[MeasuredTrial, MeasuredTrial]],
     book: FootnoteBook,
 ) -> Comparison:
     twin = msgspec.structs.replace(cell, environment=baseline)
-    names = f"{cell.environment} and {baseline}"
+    names = f"{settled.label(cell.environment)} and {settled.label(baseline)}"
     tps = _usable([(a.outcome.tps_per_s, b.outcome.tps_per_s) for a, b in halves])
     p99 = _usable([(a.outcome.latency.p99_s, b.outcome.latency.p99_s) for a, b in halves])
     for metric, kept in (("throughput", tps), ("p99 latency", p99)):
@@ -81,6 +84,8 @@ def _comparison(
         confidence_ratio=tps_ratio.confidence_ratio,
         answer=answer,
         why=why,
+        emulated=cell.environment in settled.emulated,
+        baseline_emulated=baseline in settled.emulated,
     )
 
 

@@ -75,6 +75,7 @@ class CellSummary(msgspec.Struct, frozen=True, kw_only=True):
     failed_transaction_count: int
     trial_ids: tuple[str, ...]
     footnotes: tuple[int, ...]
+    emulated: bool = False
 
 
 class Answer(Enum):
@@ -109,6 +110,40 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     confidence_ratio: float | None
     answer: Answer
     why: str
+    emulated: bool = False
+    baseline_emulated: bool = False
+
+
+class DeviceWork(msgspec.Struct, frozen=True, kw_only=True):
+    """What the emulated device of one cell did; medians over its n trials, NaN where unknown.
+
+    Waits are of all server processes, for one transaction; `throttled_wait_s` is how long limits
+    (IOPS, bandwidth) held requests back, those of the background write-back among them. Rates are
+    requests to the device. Depth is the number of requests in it, `max_depth_count` that of the
+    busiest second of any trial. `credits_left_ratio` is the emptiest burst bucket at the end of any
+    trial, None without one.
+    """
+
+    environment: str
+    workload: str
+    clients: int
+    threads: int
+    scale: int
+    n: int
+    read_wait_s: float
+    write_wait_s: float
+    sync_wait_s: float
+    throttled_wait_s: float
+    reads_per_s: float
+    writes_per_s: float
+    syncs_per_s: float
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    hit_ratio: float
+    mean_depth_count: float
+    max_depth_count: float
+    late_ratio: float
+    credits_left_ratio: float | None
 
 
 class EnvironmentFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,5 +221,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     footnotes: tuple[Footnote, ...]
     cautions: tuple[Caution, ...]
     seconds: tuple[SecondsLine, ...]
+    # Names of the environments whose storage was emulated, and what their devices did.
+    emulated: tuple[str, ...] = ()
+    device_work: tuple[DeviceWork, ...] = ()
     first_started_at: str | None
     last_started_at: str | None

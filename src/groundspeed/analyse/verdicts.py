@@ -27,14 +27,20 @@ def verdict(
     baseline: str,
     cells: Sequence[CellSummary],
     comparisons: Sequence[Comparison],
+    label: Callable[[str], str] = str,
 ) -> Verdict:
-    """Word the verdict on a workload from its own cells and comparisons."""
-    text = "; ".join(_clauses(comparisons)) if comparisons else _alone(baseline, cells)
+    """Word the verdict on a workload from its own cells and comparisons.
+
+    `label` names an environment for people: whether it is emulated belongs to every sentence.
+    """
+    text = (
+        "; ".join(_clauses(comparisons, label)) if comparisons else _alone(baseline, cells, label)
+    )
     decided = any(c.answer is not Answer.UNDECIDED for c in comparisons)
     return Verdict(workload=workload, sentence=f"{workload}: {text}.", decided=decided)
 
 
-def _clauses(comparisons: Sequence[Comparison]) -> list[str]:
+def _clauses(comparisons: Sequence[Comparison], label: Callable[[str], str]) -> list[str]:
     """Word each environment, best first; those of which nothing is decided share a clause."""
     groups: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
@@ -44,11 +50,11 @@ def _clauses(comparisons: Sequence[Comparison]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for group in sorted(groups.values(), key=_rank):
         if all(c.answer is Answer.UNDECIDED for c in group):
-            alike.setdefault(_open(group, where), []).append(group[0].environment)
+            alike.setdefault(_open(group, where), []).append(label(group[0].environment))
         else:
-            clauses.append(_clause(group, where))
+            clauses.append(_clause(group, where, label))
     for text, names in alike.items():
-        who = f"{_list(names, 'or')} is faster or slower than {comparisons[0].baseline}"
+        who = f"{_list(names, 'or')} is faster or slower than {label(comparisons[0].baseline)}"
         clauses.append(f"not decided whether {who} {text}")
     return clauses
 
@@ -85,9 +91,13 @@ def _list(parts: Sequence[str], word: str = "and") -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
-def _clause(group: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:
+def _clause(
+    group: Sequence[Comparison],
+    where: Callable[[Comparison], str],
+    label: Callable[[str], str],
+) -> str:
     """Word an environment of which something is decided: what it wins and loses, what is open."""
-    environment, baseline = group[0].environment, group[0].baseline
+    environment, baseline = label(group[0].environment), label(group[0].baseline)
     parts: list[str] = []
     for answer in (Answer.FASTER, Answer.SLOWER):
         cells = [c for c in group if c.answer is answer]
@@ -144,14 +154,15 @@ def _places(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> 
     return f"at {_list(names)}"
 
 
-def _alone(baseline: str, cells: Sequence[CellSummary]) -> str:
+def _alone(baseline: str, cells: Sequence[CellSummary], label: Callable[[str], str]) -> str:
     """Word what can be said where there is nothing to compare."""
     known = [c for c in cells if c.tps_per_s.n]
     if not known:
         return "nothing was measured"
     names = list(dict.fromkeys(c.environment for c in known))
     if names != [baseline]:
-        return f"nothing to compare: {_list(names)} measured, not in the same cells as {baseline}"
+        measured, against = _list([label(name) for name in names]), label(baseline)
+        return f"nothing to compare: {measured} measured, not in the same cells as {against}"
     best = max(known, key=lambda c: c.tps_per_s.median)
     tps = best.tps_per_s
     sure = (
@@ -161,6 +172,6 @@ def _alone(baseline: str, cells: Sequence[CellSummary]) -> str:
     )
     among = f", the most of {len(known)} cells" if len(known) > 1 else ""
     return (
-        f"{baseline} reaches {digits(tps.median)} TPS at {_where(known)(best)} ({sure}){among}; "
-        "nothing to compare it with"
+        f"{label(baseline)} reaches {digits(tps.median)} TPS at {_where(known)(best)} ({sure})"
+        f"{among}; nothing to compare it with"
     )

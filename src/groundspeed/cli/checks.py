@@ -12,6 +12,7 @@ import msgspec
 from groundspeed import native
 from groundspeed.errors import TargetError
 from groundspeed.report.scaling import format_bytes
+from groundspeed.targets import emulation_checks
 from groundspeed.targets.process import unprivileged_account
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def machine_checks(host: Host, installations: Sequence[Installation]) -> tuple[C
         *_disks(host),
         _compiler(),
         _log_reader(),
+        _emulation(),
         _account(),
         _setpriv(),
     )
@@ -158,6 +160,16 @@ def _log_reader() -> Check:
         return _ok("log reader", str(native.executable_path("log_reader")))
     except TargetError as error:
         return missing("log reader", error)
+
+
+def _emulation() -> Check:
+    """Try it: nearly every obstacle shows only when a program is started with it."""
+    try:
+        emulation_checks.prove_that_it_works()
+    except TargetError as error:
+        # Not missing: without it only emulated environments are left out.
+        return _caution("storage emulation", error.message, error.hint)
+    return _ok("storage emulation", "works: a program read a file through an emulated device")
 
 
 def _account() -> Check:

@@ -14,11 +14,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from groundspeed.cli.printing import minutes
+from groundspeed.cli.printing import emulated_in, minutes
 from groundspeed.record import Failed, Measured, Skipped
+from groundspeed.report.facts import label_of
 from groundspeed.report.scaling import NOTHING, format_seconds, format_tps
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from groundspeed.plan import Plan, Trial
     from groundspeed.ports import Progress
     from groundspeed.record import Record
@@ -34,6 +37,7 @@ class PlainDisplay:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._total = len(plan.trials)
+        self._emulated = emulated_in(plan)
         self._console = console
         self._number = 0
         self._left_s = 0.0
@@ -65,7 +69,7 @@ class PlainDisplay:
         # What is left now is what was left when it started, less what it took.
         left_s = max(0.0, self._left_s - record.elapsed_s)
         counter = f"[{self._number:>{len(str(self._total))}}/{self._total}]"
-        text = Text(f"{counter} {_cell_text(record.trial)}  ")
+        text = Text(f"{counter} {_cell_text(record.trial, self._emulated)}  ")
         text.append_text(_outcome(record))
         self._print(text.append(f"  ({minutes(left_s)} left)"))
 
@@ -79,6 +83,7 @@ class LiveDisplay:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._total = len(plan.trials)
+        self._emulated = emulated_in(plan)
         self._trial: Trial | None = None
         self._number = 0
         self._left_s = plan.estimate.wall_s
@@ -141,14 +146,18 @@ class LiveDisplay:
     def _results(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for record in self._last:
-            table.add_row(Text(_cell_text(record.trial), style="dim"), _outcome(record))
+            table.add_row(
+                Text(_cell_text(record.trial, self._emulated), style="dim"), _outcome(record)
+            )
         return table
 
     def _now(self) -> Text:
         if self._trial is None:
             return Text(self._note or "between trials", overflow="ellipsis", no_wrap=True)
         text = Text(f"trial {self._number}/{self._total}  ", no_wrap=True, overflow="ellipsis")
-        return text.append(_cell_text(self._trial), style="bold").append(f"  {self._phase}")
+        return text.append(_cell_text(self._trial, self._emulated), style="bold").append(
+            f"  {self._phase}"
+        )
 
     def _figures(self) -> Text:
         seen = self._progress
@@ -165,11 +174,12 @@ def display_for(plan: Plan, console: Console) -> LiveDisplay | PlainDisplay:
     return (LiveDisplay if console.is_terminal else PlainDisplay)(plan, console)
 
 
-def _cell_text(trial: Trial) -> str:
+def _cell_text(trial: Trial, emulated: Container[str]) -> str:
     cell = trial.cell
     clients = f"{cell.clients} client{'s' if cell.clients > 1 else ''}"
     threads = f", {cell.threads} threads" if cell.threads > 1 else ""
-    return f"{cell.environment}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}"
+    name = label_of(cell.environment, emulated)
+    return f"{name}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}"
 
 
 def _outcome(record: Record) -> Text:

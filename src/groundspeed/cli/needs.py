@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed import plan as plans
+from groundspeed.cli import storage_places
 from groundspeed.errors import TargetError
 from groundspeed.report.scaling import format_bytes
 
 if TYPE_CHECKING:
-    from groundspeed.plan import EnvironmentPlan, Plan
+    from groundspeed.plan import Plan
     from groundspeed.probes.host import Host, Mount
+    from groundspeed.storage.placement import Placement
 
 # Two segments: less than that and no server starts.
 _LEAST_WAL_BYTES = 32 * 1024**2
@@ -35,12 +37,16 @@ def needs_of(plan: Plan, host: Host) -> tuple[Need, ...]:
     """Add up what the embedded environments of a plan need, disks first, then memory.
 
     All of them count together: a dataset stays until the end of the run. Raises TargetError when a
-    storage directory cannot be looked at.
+    storage directory cannot be looked at, or an emulated environment has too little memory.
     """
+    machine = storage_places.machine_for(plan, host)
     disks: dict[int, Need] = {}
     in_memory_least = in_memory_most = 0
     for environment in plan.environments:
-        for path, least, most in _parts(environment, plan):
+        place = storage_places.place_of(environment, machine)
+        if place is None:
+            continue
+        for path, least, most in _parts(place, plan):
             mount = _mount(host, path, environment.name)
             old = disks.get(mount.device_number)
             disks[mount.device_number] = Need(
@@ -93,19 +99,25 @@ def _shortage(need: Need) -> str:
     return f"{need.place} has {free} free, this run needs at least {least}"
 
 
-def _parts(environment: EnvironmentPlan, plan: Plan) -> list[tuple[Path, int, int]]:
+def _parts(place: Placement, plan: Plan) -> list[tuple[Path, int, int]]:
     """List the directories of an environment, each with its least and most bytes."""
-    storage = environment.storage
-    if storage is None or storage.directory is None:
-        return []
     scale = max(trial.cell.scale for trial in plan.trials)
     dataset_bytes = scale * plans.DATASET_BYTES_PER_SCALE + plans.EMPTY_CLUSTER_BYTES
     wal_bytes = plan.estimate.disk_bytes_per_environment - dataset_bytes
-    data, log = Path(storage.directory), Path(storage.wal_directory or storage.directory)
+    data, log = Path(place.directory), Path(place.wal_directory or place.directory)
     return [
         (data, dataset_bytes, dataset_bytes),
         (log, _LEAST_WAL_BYTES, max(wal_bytes, _LEAST_WAL_BYTES)),
+        *_state(place),
     ]
+
+
+def _state(place: Placement) -> list[tuple[Path, int, int]]:
+    """What an emulated device itself needs; containers often have little room in /dev/shm."""
+    if place.emulation is None:
+        return []
+    state_bytes = storage_places.state_bytes(place)
+    return [(storage_places.MEMORY_DIRECTORY, state_bytes, state_bytes)]
 
 
 def _mount(host: Host, path: Path, environment: str) -> Mount:

@@ -10,8 +10,9 @@ import msgspec
 
 from groundspeed.cli import needs, suites
 from groundspeed.cli.arguments import SUITE, example, json_option, overrides_option
-from groundspeed.cli.printing import minutes, print_json
+from groundspeed.cli.printing import emulated_in, minutes, print_json
 from groundspeed.probes.host import Host
+from groundspeed.report.facts import label_of
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # n
 def summary(plan: Plan) -> list[str]:
     """Say in a few lines what a plan comes to."""
     estimate = plan.estimate
+    names = [label_of(e.name, emulated_in(plan)) for e in plan.environments]
     blocks = 1 + max(trial.block_index for trial in plan.trials)
     size = f"{estimate.trial_count} trials in {blocks} blocks, seed {plan.seed}"
     time = f"about {minutes(estimate.wall_s)}, {minutes(estimate.load_s)} of it measured load"
     return [
         f"{plan.suite_name}: {plan.description}" if plan.description else plan.suite_name,
-        f"{len(plan.environments)} environments: {', '.join(e.name for e in plan.environments)}",
+        f"{len(plan.environments)} environments: {', '.join(names)}",
         f"{size}, {time}",
     ]
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from groundspeed.plan import Plan
 
 _MINUTE_S = 60
 _HOUR_S = 3600
@@ -24,3 +27,12 @@ def minutes(span_s: float) -> str:
         return f"{span_s / _MINUTE_S:.0f} min"
     hours, rest_s = divmod(round(span_s / _MINUTE_S) * _MINUTE_S, _HOUR_S)
     return f"{hours} h {rest_s // _MINUTE_S:02d} min"
+
+
+def emulated_in(plan: Plan) -> frozenset[str]:
+    """Name the environments of a plan whose storage is emulated."""
+    return frozenset(
+        environment.name
+        for environment in plan.environments
+        if environment.storage is not None and environment.storage.emulate is not None
+    )

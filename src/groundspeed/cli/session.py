@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundspeed import run
+from groundspeed.cli import storage_places
 from groundspeed.errors import TargetError
 from groundspeed.plan import TargetKind
 from groundspeed.probes.host import Host
 from groundspeed.record import StorageFacts
-from groundspeed.storage.placement import Placement, Unavailable, placement
+from groundspeed.storage.placement import Unavailable, placement
 from groundspeed.store import RunLock, RunStore
-from groundspeed.targets import installation, leases, places, process
+from groundspeed.targets import emulation_checks, installation, leases, places, process
+from groundspeed.targets.emulation import EmulatedDevice
 from groundspeed.targets.leases import LeaseFile
 from groundspeed.targets.local import EmbeddedTarget, Surroundings
 from groundspeed.targets.server import ServerTarget, drop_owned_database
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from groundspeed.plan import EnvironmentPlan, Plan
     from groundspeed.ports import Listener, Target
+    from groundspeed.storage.placement import Machine, Placement
     from groundspeed.targets.installation import Installation
     from groundspeed.targets.process import Account
 
@@ -82,11 +85,12 @@ def run_plan(
         wanted = {t.cell.environment for t in run.remaining(plan, store.records())}
         environments = [e for e in plan.environments if e.name in wanted]
         lease = stack.enter_context(LeaseFile(run_dir.name))
-        clone = _can_clone_all(plan.environments)
+        machine = storage_places.machine_for(plan, Host())
+        clone = _can_clone_all(plan.environments, machine)
         # Names end in seconds, and results directories know nothing of each other: two runs of one
         # name at once would take each other's directories away.
         owner = f"{run_dir.name}-{secrets.token_hex(4)}"
-        crew = _Outfitter(environments, owner, lease, passwords, clone=clone)
+        crew = _Outfitter(environments, owner, lease, passwords, machine=machine, clone=clone)
         run.execute(
             plan,
             run.Crew(
@@ -103,13 +107,14 @@ def run_plan(
 class _Outfitter:
     """Makes the targets of a run."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each names one independent circumstance
         self,
         environments: list[EnvironmentPlan],
         run_id: str,
         lease: LeaseFile,
         passwords: Mapping[str, str],
         *,
+        machine: Machine,
         clone: bool,
     ) -> None:
         self._run_id = run_id
@@ -122,7 +127,7 @@ class _Outfitter:
         for environment in environments:
             if environment.storage is None:
                 continue
-            place = placement(environment.storage)
+            place = placement(environment, machine)
             if isinstance(place, Unavailable):
                 self.unavailable[environment.name] = place.reason
             else:
@@ -141,16 +146,39 @@ class _Outfitter:
 
     def _embed(self, environment: EnvironmentPlan, place: Placement, *, clone: bool) -> None:
         self._account = self._account or process.unprivileged_account()
+        programs = self._reachable_programs(environment)
+        try:
+            device = self._device(environment, place, programs)
+        except TargetError as error:
+            # Of this one only: the others are measured, and the report says why it was not.
+            self.unavailable[environment.name] = f"{error.message}; {error.hint}"
+            return
         self.targets[environment.name] = EmbeddedTarget(
             environment,
             place,
-            self._reachable_programs(environment),
+            programs,
             Surroundings(
                 run_id=self._run_id,
                 lease=self._lease,
                 account=self._account,
                 describe_storage=describe_storage,
                 clone=clone,
+            ),
+            device,
+        )
+
+    def _device(
+        self, environment: EnvironmentPlan, place: Placement, programs: Installation
+    ) -> EmulatedDevice | None:
+        if place.emulation is None:
+            return None
+        return EmulatedDevice(
+            place.emulation,
+            f"{leases.OWNED_NAME}{self._run_id}-{environment.slug}",
+            account=self._account,
+            lease=self._lease,
+            doubts=emulation_checks.doubts_here(
+                place.emulation, _directories(place), programs.program("postgres"), self._account
             ),
         )
 
@@ -168,16 +196,14 @@ class _Outfitter:
         return self._programs[key]
 
 
-def _can_clone_all(environments: Sequence[EnvironmentPlan]) -> bool:
+def _can_clone_all(environments: Sequence[EnvironmentPlan], machine: Machine) -> bool:
     """Tell whether every storage of a plan shares blocks.
 
     One way of resetting for all, or the environments would differ in more than storage; and for
     all of the plan, or an environment that is left after a resume would get another one.
     """
-    asked = [placement(e.storage) for e in environments if e.storage is not None]
-    paths = [
-        path for place in asked if isinstance(place, Placement) for path in _directories(place)
-    ]
+    asked = [storage_places.place_of(environment, machine) for environment in environments]
+    paths = [path for place in asked if place is not None for path in _directories(place)]
     return bool(paths) and all(places.can_clone(path) for path in paths)
 
 

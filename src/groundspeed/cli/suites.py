@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from psycopg import conninfo
 
 from groundspeed import __version__, plan, presets, spec
+from groundspeed.cli import profile_files
 from groundspeed.errors import SpecError
+from groundspeed.storage import encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +24,8 @@ _SUFFIXES = (".yaml", ".yml")
 def load(name_or_path: str, overrides: Sequence[str]) -> tuple[spec.Suite, plan.Plan]:
     """Load a preset or a suite file and make its plan.
 
-    Relative storage directories are taken from the current directory, script files from the
-    directory of the suite. Raises SpecError.
+    Relative storage directories are taken from the current directory, script and profile files
+    from the directory of the suite. Raises SpecError.
     """
     text, source, folder = _read(name_or_path)
     suite = _with_absolute_paths(spec.load_suite(text, source=name_or_path, overrides=overrides))
@@ -33,6 +35,7 @@ def load(name_or_path: str, overrides: Sequence[str]) -> tuple[spec.Suite, plan.
         rng=random.Random(suite.seed),  # noqa: S311 - an order, not a secret; must be repeatable
         groundspeed_version=__version__,
         scripts=_scripts(suite, folder, name_or_path),
+        profiles=_profiles(suite, folder, name_or_path),
     )
     return suite, made
 
@@ -146,6 +149,25 @@ def _scripts(suite: spec.Suite, folder: Path, source: str) -> dict[str, str]:
                 f"{where}: {path}: {reason}",
                 "paths of scripts are relative to the suite file",
             ) from None
+    return found
+
+
+def _profiles(suite: spec.Suite, folder: Path, source: str) -> dict[str, plan.ResolvedProfile]:
+    """Find the storage profile of each environment that emulates one.
+
+    The plan carries it whole: a run that goes on next year emulates the same device.
+    """
+    found: dict[str, plan.ResolvedProfile] = {}
+    for name, environment in suite.environments.items():
+        if not isinstance(environment, spec.EmbeddedEnvironment):
+            continue
+        storage = environment.storage
+        if storage.emulate is None:
+            continue
+        where = f"{source}: environments.{name}.storage.emulate"
+        parameters = {key: str(value) for key, value in storage.provision.items()}
+        profile = profile_files.find(storage.emulate, parameters, folder=folder, where=where)
+        found[name] = plan.ResolvedProfile(label=profile.label, json=encode.encode_json(profile))
     return found
 
 

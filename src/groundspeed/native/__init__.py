@@ -27,3 +27,17 @@ def executable_path(name: str) -> Path:
             "reinstall groundspeed with a C compiler present (gcc or clang), or run `make`",
         )
     return path
+
+
+def library_path(name: str) -> Path:
+    """Return where the built shared object `name`, such as `storage_shim.so`, is.
+
+    Raises `TargetError` when it was not built: groundspeed then measures, but emulates nothing.
+    """
+    path = PROGRAMS_DIRECTORY / name
+    if not path.is_file():
+        raise TargetError(
+            f"storage emulation is not in this installation: {name} has not been built",
+            "reinstall groundspeed with a C compiler present (gcc or clang), or run `make`",
+        )
+    return path

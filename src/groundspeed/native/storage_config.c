@@ -108,9 +108,13 @@ static const char *read_limit(struct settings *settings, char *rest)
 {
     char tier[16], on[16], of[16];
     struct limit limit = {0};
-    if (sscanf(rest, "%15s %15s %15s %lf %lf %lf", tier, on, of, &limit.rate_per_s,
-               &limit.credits_count, &limit.start_credits_count) != 6)
+    double slice_ns = 0; /* the last word may be left out */
+    if (sscanf(rest, "%15s %15s %15s %lf %lf %lf %lf", tier, on, of, &limit.rate_per_s,
+               &limit.credits_count, &limit.start_credits_count, &slice_ns) < 6)
         return complain("needs tier, direction, what, rate, credits, start", "limit");
+    if (!(slice_ns >= 0 && slice_ns <= 1e12))
+        return complain("a slice is at most 1,000 s", "limit");
+    limit.slice_ns = (uint64_t)slice_ns;
     limit.on = !strcmp(on, "read") ? ON_READ : !strcmp(on, "write") ? ON_WRITE : ON_BOTH;
     limit.of = !strcmp(of, "bytes") ? OF_BYTES : OF_REQUESTS;
     if (!(limit.rate_per_s > 0) || limit.rate_per_s > 1e15 || !(limit.credits_count >= 0) ||
@@ -234,7 +238,9 @@ const char *config_read(FILE *file, struct settings *settings)
 
 static uint64_t cache_sets(const struct settings *settings)
 {
-    return (settings->cache_bytes >> PAGE_SHIFT) / CACHE_WAYS;
+    /* Whole groups of eight sets, which eight neighbouring pages share. */
+    uint64_t sets = (settings->cache_bytes >> PAGE_SHIFT) / CACHE_WAYS;
+    return sets < 8 ? (sets ? 8 : 0) : sets & ~UINT64_C(7);
 }
 
 /* Room for every dirty page being in a chunk of its own with one neighbour, at half load. */
@@ -255,7 +261,7 @@ static uint64_t lay_out(struct state *state, const struct settings *settings)
     state->files_at = at;
     at = aligned(at + settings->files_limit_count * sizeof(struct file));
     state->pages_at = at;
-    at = aligned(at + cache_sets(settings) * CACHE_WAYS * sizeof(struct cached_page));
+    at = aligned(at + cache_sets(settings) * sizeof(struct page_set));
     state->chunk_keys_at = at;
     at = aligned(at + chunks * sizeof(uint64_t));
     state->chunk_bits_at = at;

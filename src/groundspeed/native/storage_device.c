@@ -10,6 +10,9 @@
 
 #include <unistd.h>
 
+/* A program that waits at a limit wakes up a little late and asks for the next request late. So much
+ * is taken as if it had come in time, or a limit met at depth 1 would lose all of it. */
+#define LATENESS_FORGIVEN_NS UINT64_C(1000000)
 /* Moments past this one are no queue but an overflow or a lost limit. */
 #define FAR_NS (UINT64_C(1) << 62)
 
@@ -60,18 +63,21 @@ static struct passage pass_limit(const struct limit *limit, atomic_word *free_ns
                                  uint64_t at_ns)
 {
     uint64_t cost_ns = (uint64_t)(limit->unit_ns * (limit->of == OF_BYTES ? (double)bytes : 1.0));
-    uint64_t tolerance_ns = limit->tolerance_ns > cost_ns ? limit->tolerance_ns : cost_ns;
+    uint64_t late_ns = at_ns > LATENESS_FORGIVEN_NS ? at_ns - LATENESS_FORGIVEN_NS : 0;
+    uint64_t idle_ns = limit->tolerance_ns ? at_ns : late_ns;
     uint64_t seen = word_load(free_ns), full;
     do {
-        full = (seen > at_ns ? seen : at_ns) + cost_ns;
+        full = (seen > idle_ns ? seen : idle_ns) + cost_ns;
     } while (!atomic_compare_exchange_weak_explicit(free_ns, &seen, full, memory_order_relaxed,
                                                     memory_order_relaxed));
-    struct passage passage = {.start_ns = at_ns, .end_ns = 0};
-    if (full - at_ns > tolerance_ns)
-        passage.start_ns = full - tolerance_ns;
+    uint64_t tolerance_ns = limit->tolerance_ns > cost_ns ? limit->tolerance_ns : cost_ns;
+    uint64_t start_ns = full > tolerance_ns ? full - tolerance_ns : 0;
+    if (limit->slice_ns)
+        start_ns -= start_ns % limit->slice_ns;
+    struct passage passage = {.start_ns = start_ns > at_ns ? start_ns : at_ns, .end_ns = 0};
     /* Bytes take the time they need on the way; with a burst in hand they do not. */
-    if (limit->of == OF_BYTES && limit->tolerance_ns <= cost_ns)
-        passage.end_ns = passage.start_ns + cost_ns;
+    if (limit->of == OF_BYTES && limit->tolerance_ns <= cost_ns && !limit->slice_ns)
+        passage.end_ns = full;
     return passage;
 }
 

@@ -60,6 +60,7 @@ struct limit {
     double start_credits_count;
     double unit_ns;        /* what one request or byte takes at the rate */
     uint64_t tolerance_ns; /* the credits, as time at the rate */
+    uint64_t slice_ns;     /* credits of so much time come at once, 0: one by one */
 };
 
 struct latency_table {
@@ -123,10 +124,12 @@ struct second {
     atomic_word second, read_requests, write_requests, bytes, depth_sum_ns, throttled_ns;
 };
 
-struct cached_page {
-    atomic_word key;
-    /* When it was last used; in the future while it is still on its way from the device. */
-    atomic_word stamp_ns;
+/* Keys of a set fill one cache line: what is cached is found without touching the stamps of what is
+ * not. */
+struct page_set {
+    atomic_word keys[CACHE_WAYS];
+    /* When each was last used; in the future while it is still on its way from the device. */
+    atomic_word stamps_ns[CACHE_WAYS];
 };
 
 struct file {
@@ -188,9 +191,9 @@ static inline struct file *files_of(struct state *state)
     return (struct file *)((char *)state + state->files_at);
 }
 
-static inline struct cached_page *pages_of(struct state *state)
+static inline struct page_set *page_sets_of(struct state *state)
 {
-    return (struct cached_page *)((char *)state + state->pages_at);
+    return (struct page_set *)((char *)state + state->pages_at);
 }
 
 static inline uint64_t *chunk_keys_of(struct state *state)

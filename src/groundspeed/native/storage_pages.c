@@ -17,7 +17,9 @@
 #define SWEEP_AT_ONCE 65536
 #define SENT_AT_ONCE 4096
 /* A page's stamp is renewed only when it is older: most hits then write nothing. */
-#define STAMP_NS UINT64_C(1000000)
+#define STAMP_NS UINT64_C(10000000)
+/* So many pages of one read are looked up at once on the short way. */
+#define SHORT_PAGES 4
 
 /* ---- keys: place of the file (20 bits), generation (12), page or chunk (32) */
 
@@ -55,40 +57,55 @@ static void unlock(struct state *state)
  * data set of nine tenths of the memory would miss where a true cache holds all of it (the power of
  * two choices; Azar, Broder, Karlin, Upfal 1999). */
 struct places {
-    struct cached_page *set[2];
+    struct page_set *set[2];
+};
+
+struct place {
+    struct page_set *set; /* NULL: not cached */
+    int way;
 };
 
 static struct places places_of(struct state *state, uint64_t key)
 {
-    uint64_t hash = mix(key), sets = state->cache_sets;
-    struct cached_page *pages = pages_of(state);
-    return (struct places){{pages + ((hash & UINT32_MAX) * sets >> 32) * CACHE_WAYS,
-                            pages + ((hash >> 32) * sets >> 32) * CACHE_WAYS}};
+    /* Eight neighbours hash together and then go to eight sets side by side: a database's page of
+     * several of ours is found in memory that is near, and each set is filled as by a hash a page. */
+    uint64_t hash = mix(key >> 3), sets = state->cache_sets, low = key & 7;
+    struct page_set *all = page_sets_of(state);
+    return (struct places){{all + (((hash & UINT32_MAX) * sets >> 32) ^ low),
+                            all + (((hash >> 32) * sets >> 32) ^ low)}};
 }
 
-/* The page's place in the cache, or NULL. */
-static struct cached_page *cached(struct state *state, uint64_t key)
+static struct place find_in(struct places places, uint64_t key)
 {
-    if (state->cache_sets == 0)
-        return NULL;
-    struct places places = places_of(state, key);
     for (int half = 0; half < 2; half++)
         for (int way = 0; way < CACHE_WAYS; way++)
-            if (word_load(&places.set[half][way].key) == key)
-                return &places.set[half][way];
-    return NULL;
+            if (word_load(&places.set[half]->keys[way]) == key)
+                return (struct place){places.set[half], way};
+    return (struct place){NULL, 0};
 }
 
-/* The entry of a set used least recently, and how many have never been used. */
-static struct cached_page *oldest_of(struct cached_page *set, int *empty)
+static struct place find(struct state *state, uint64_t key)
 {
-    struct cached_page *oldest = set;
+    if (state->cache_sets == 0)
+        return (struct place){NULL, 0};
+    return find_in(places_of(state, key), key);
+}
+
+static bool is_cached(struct state *state, uint64_t key)
+{
+    return find(state, key).set != NULL;
+}
+
+/* The way of a set used least recently, and how many have never been used. */
+static int oldest_of(struct page_set *set, int *empty)
+{
+    int oldest = 0;
     *empty = 0;
     for (int way = 0; way < CACHE_WAYS; way++) {
-        uint64_t stamp_ns = word_load(&set[way].stamp_ns);
+        uint64_t stamp_ns = word_load(&set->stamps_ns[way]);
         *empty += stamp_ns == 0;
-        if (stamp_ns < word_load(&oldest->stamp_ns))
-            oldest = &set[way];
+        if (stamp_ns < word_load(&set->stamps_ns[oldest]))
+            oldest = way;
     }
     return oldest;
 }
@@ -99,28 +116,40 @@ static void put(struct state *state, uint64_t key, uint64_t stamp_ns)
 {
     if (state->cache_sets == 0)
         return;
-    struct cached_page *page = cached(state, key);
-    if (!page) {
-        struct places places = places_of(state, key);
+    struct places places = places_of(state, key);
+    struct place place = find_in(places, key);
+    if (!place.set) {
         int empty[2];
-        struct cached_page *oldest[2] = {oldest_of(places.set[0], &empty[0]),
-                                         oldest_of(places.set[1], &empty[1])};
-        bool second = empty[0] != empty[1] ? empty[1] > empty[0]
-                                           : word_load(&oldest[1]->stamp_ns) <
-                                                 word_load(&oldest[0]->stamp_ns);
-        page = oldest[second];
+        int oldest[2] = {oldest_of(places.set[0], &empty[0]), oldest_of(places.set[1], &empty[1])};
+        /* The first set while it has much room: what is found in it was found at once. */
+        bool second = empty[0] > CACHE_WAYS / 4 ? false
+                      : empty[0] != empty[1]
+                          ? empty[1] > empty[0]
+                          : word_load(&places.set[1]->stamps_ns[oldest[1]]) <
+                                word_load(&places.set[0]->stamps_ns[oldest[0]]);
+        place = (struct place){places.set[second], oldest[second]};
     }
-    word_store(&page->stamp_ns, stamp_ns);
-    word_store(&page->key, key);
+    word_store(&place.set->stamps_ns[place.way], stamp_ns);
+    word_store(&place.set->keys[place.way], key);
 }
 
 static void drop(struct state *state, uint64_t key)
 {
-    struct cached_page *page = cached(state, key);
-    if (page) {
-        word_store(&page->key, 0);
-        word_store(&page->stamp_ns, 0);
+    struct place place = find(state, key);
+    if (place.set) {
+        word_store(&place.set->keys[place.way], 0);
+        word_store(&place.set->stamps_ns[place.way], 0);
     }
+}
+
+/* Renew the stamp of a page that is used; gives the stamp it had. */
+static uint64_t use(struct place place, uint64_t now_ns)
+{
+    atomic_word *word = &place.set->stamps_ns[place.way];
+    uint64_t stamp_ns = word_load(word);
+    if (stamp_ns + STAMP_NS < now_ns)
+        word_store(word, now_ns);
+    return stamp_ns;
 }
 
 /* ---- dirty chunks (behind the lock) */
@@ -576,6 +605,40 @@ static uint64_t look_ahead(struct state *state, struct file_id id, struct readin
     return ahead > to ? ahead : to;
 }
 
+bool pages_read_owes_nothing(struct state *state, struct file_id id, struct reading *reading,
+                             uint64_t offset, uint64_t length, uint64_t about_now_ns)
+{
+    uint64_t from = offset >> PAGE_SHIFT, to = end_page(offset, length);
+    if (to - from > SHORT_PAGES || state->cache_sets == 0)
+        return false;
+    bool goes_on = from == reading->next_page || from + 1 == reading->next_page;
+    if (goes_on && !reading->random && reading->ahead_page < to + reading->window_pages / 2)
+        return false;
+    struct places places[SHORT_PAGES];
+    for (uint64_t page = from; page < to; page++) {
+        struct places *both = &places[page - from];
+        *both = places_of(state, key_of(id, page));
+        /* All likely lines are asked for before the first is looked at. */
+        __builtin_prefetch(&both->set[0]->keys[0]);
+        __builtin_prefetch(&both->set[0]->stamps_ns[0]);
+    }
+    struct place found[SHORT_PAGES];
+    for (uint64_t page = from; page < to; page++) {
+        found[page - from] = find_in(places[page - from], key_of(id, page));
+        if (!found[page - from].set)
+            return false;
+    }
+    for (uint64_t page = from; page < to; page++)
+        if (use(found[page - from], about_now_ns) > about_now_ns)
+            return false;
+    if (!goes_on) {
+        reading->window_pages = 0;
+        reading->ahead_page = 0;
+    }
+    reading->next_page = to;
+    return true;
+}
+
 struct owed pages_read(struct state *state, struct file_id id, struct reading *reading,
                        uint64_t offset, uint64_t length, uint64_t now_ns)
 {
@@ -583,11 +646,9 @@ struct owed pages_read(struct state *state, struct file_id id, struct reading *r
     uint64_t from = offset >> PAGE_SHIFT, to = end_page(offset, length);
     uint64_t ahead = look_ahead(state, id, reading, from, to);
     for (uint64_t page = from; page < ahead;) {
-        struct cached_page *found = cached(state, key_of(id, page));
-        if (found) {
-            uint64_t stamp_ns = word_load(&found->stamp_ns);
-            if (stamp_ns + STAMP_NS < now_ns)
-                word_store(&found->stamp_ns, now_ns);
+        struct place found = find(state, key_of(id, page));
+        if (found.set) {
+            uint64_t stamp_ns = use(found, now_ns);
             if (page < to) {
                 owed.hit_pages++;
                 if (stamp_ns > now_ns && stamp_ns > owed.done_ns)
@@ -598,7 +659,7 @@ struct owed pages_read(struct state *state, struct file_id id, struct reading *r
         }
         uint64_t end = page + 1;
         while (end < ahead && end - page < state->settings.request_pages &&
-               !cached(state, key_of(id, end)))
+               !is_cached(state, key_of(id, end)))
             end++;
         uint64_t done_ns = fetch(state, id, page, end, now_ns, true, &owed.failed);
         if (page < to) {
@@ -633,7 +694,7 @@ void pages_prefetch(struct state *state, struct file_id id, uint64_t offset, uin
     uint64_t to = end_page(offset, length);
     for (uint64_t page = offset >> PAGE_SHIFT; page < to;) {
         uint64_t until = page;
-        while (until < to && !cached(state, key_of(id, until)))
+        while (until < to && !is_cached(state, key_of(id, until)))
             until++;
         if (until > page) {
             word_add(&counters_here(state)->readahead_pages, until - page);
@@ -736,7 +797,7 @@ static uint64_t complete_page(struct state *state, struct file_id id, uint64_t p
                               struct owed *owed)
 {
     uint64_t size = word_load(&file_at(state, id.place)->size_bytes);
-    if (page << PAGE_SHIFT >= size || cached(state, key_of(id, page)))
+    if (page << PAGE_SHIFT >= size || is_cached(state, key_of(id, page)))
         return 0;
     owed->miss_pages++;
     return fetch(state, id, page, page + 1, now_ns, true, &owed->failed);

@@ -39,6 +39,10 @@ struct file_id pages_find(struct state *state, const struct file_identity *ident
                           uint64_t now_ns);
 void pages_forget(struct state *state, const struct file_identity *identity);
 
+/* Whether a short read finds all its pages cached; then it is done with. The moment may be that of a
+ * coarse clock, which is behind: a page that arrived since then is left to pages_read. */
+bool pages_read_owes_nothing(struct state *state, struct file_id id, struct reading *reading,
+                             uint64_t offset, uint64_t length, uint64_t about_now_ns);
 /* A read through the page cache, and one past it. */
 struct owed pages_read(struct state *state, struct file_id id, struct reading *reading,
                        uint64_t offset, uint64_t length, uint64_t now_ns);

@@ -37,6 +37,8 @@ _AS_THEY_ARE = (
     "differences",
     "footnotes",
     "cautions",
+    "emulated",
+    "device_work",
 )
 
 
@@ -48,8 +50,10 @@ def to_json(findings: Findings) -> str:
     `max_s`), `n`, `median`, the 95% interval `low` to `high`, the `confidence_ratio` it reaches,
     `minimum` and `maximum`; `footnotes` are indices into the `footnotes` of the whole. Each of
     `comparisons` has `tps_ratio` and `p99_ratio`, the environment over the baseline, as `estimate`,
-    `low` and `high`, and an `answer`: "faster", "slower" or "not decided". The series by second
-    are left out: they are in the run directory.
+    `low` and `high`, and an `answer`: "faster", "slower" or "not decided". `emulated` names the
+    environments whose storage was emulated, which cells and comparisons say of themselves too;
+    `device_work` is what those devices did. The series by second are left out: they are in the run
+    directory.
     """
     document: dict[str, Any] = {"kind": "groundspeed-findings", "format": FORMAT}
     document |= {name: msgspec.to_builtins(getattr(findings, name)) for name in _AS_THEY_ARE}
@@ -71,6 +75,8 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "confidence_ratio": c.confidence_ratio,
         "tps_ratio": {"estimate": c.tps_ratio, "low": c.tps_low, "high": c.tps_high},
         "p99_ratio": {"estimate": c.p99_ratio, "low": c.p99_low, "high": c.p99_high},
+        "emulated": c.emulated,
+        "baseline_emulated": c.baseline_emulated,
         "answer": c.answer.value,
         "why": c.why,
     }
@@ -81,13 +87,13 @@ def to_csv(findings: Findings) -> str:
 
     Columns: the factors, `n`, `tps_per_s_median`, `_low`, `_high`, `_minimum`, `_maximum` and the
     same for each latency in seconds, the confidence the TPS interval reaches, failed transactions,
-    run ids and footnotes; the last two separated by semicolons.
+    run ids and footnotes, both separated by semicolons, and whether its storage was emulated.
     """
     text = io.StringIO()
     writer = csv.writer(text)
     numbers = [f"{metric}_{statistic}" for metric in _METRICS for statistic in _STATISTICS]
     factors = ["environment", "workload", "clients", "threads", "scale"]
-    ends = ["failed_transaction_count", "run_ids", "footnotes"]
+    ends = ["failed_transaction_count", "run_ids", "footnotes", "emulated"]
     writer.writerow([*factors, "n", "confidence_ratio", *numbers, *ends])
     for cell in findings.cells:
         writer.writerow(_row(cell, findings))
@@ -109,6 +115,7 @@ def _row(cell: CellSummary, findings: Findings) -> list[object]:
         cell.failed_transaction_count,
         ";".join(cell.run_ids),
         ";".join(f"{note.code}: {note.message}" for note in notes),
+        "yes" if cell.emulated else "no",
     ]
 
 

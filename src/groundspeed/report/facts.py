@@ -9,7 +9,7 @@ from groundspeed.report.scaling import NOTHING, format_bytes
 from groundspeed.report.shapes import FactRow, FactTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from groundspeed.analyse import EnvironmentFacts
     from groundspeed.record import HostFacts, ServerFacts, StorageFacts
@@ -28,7 +28,14 @@ def fact_row(fact: str, values: Sequence[str]) -> FactRow:
     return FactRow(fact=fact, values=tuple(values), differs=differs)
 
 
-def fact_table(environments: Sequence[EnvironmentFacts]) -> FactTable:
+def label_of(environment: str, emulated: Container[str]) -> str:
+    """Name an environment for people; one that is emulated says so wherever it is named."""
+    return f"{environment} (emulated)" if environment in emulated else environment
+
+
+def fact_table(
+    environments: Sequence[EnvironmentFacts], emulated: Container[str] = ()
+) -> FactTable:
     """Lay the facts of all environments side by side; a fact nobody knows has no row."""
     settings = dict.fromkeys(
         setting.name for facts in environments if facts.server for setting in facts.server.settings
@@ -37,6 +44,7 @@ def fact_table(environments: Sequence[EnvironmentFacts]) -> FactTable:
     names = dict.fromkeys(name for column in columns for name in column if name not in settings)
     return FactTable(
         environments=tuple(facts.environment for facts in environments),
+        labels=tuple(label_of(facts.environment, emulated) for facts in environments),
         rows=tuple(
             fact_row(name, [column.get(name, NOTHING) for column in columns])
             for name in (*names, *settings)
@@ -80,6 +88,10 @@ def _storage(storage: StorageFacts) -> Iterable[tuple[str, str]]:
     yield "filesystem", storage.filesystem
     yield "device", storage.device
     yield "mount options", storage.mount_options
+    if storage.memory_bytes is not None and storage.cache_bytes is not None:
+        assumed = " (assumed: that of the machine)" if storage.memory_assumed else ""
+        yield "emulated memory", f"{format_bytes(storage.memory_bytes)}{assumed}"
+        yield "emulated page cache", format_bytes(storage.cache_bytes)
     if storage.wal_path is not None:
         yield "WAL path", storage.wal_path
         yield "WAL filesystem", storage.wal_filesystem or NOTHING

@@ -19,6 +19,7 @@ from markupsafe import Markup
 import groundspeed
 from groundspeed.analyse import CONFIDENCE_RATIO, TRIALS_NEEDED, Answer
 from groundspeed.report import html_figures, svg
+from groundspeed.report.facts import label_of
 from groundspeed.report.view import ComparisonRow, view
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def render(findings: Findings) -> str:
         version=groundspeed.__version__,
         trials_needed=TRIALS_NEEDED,
         chips=_chips(findings, styles),
-        emulated={e.environment for e in findings.environments if _emulated(e)},
+        emulated=set(findings.emulated),
         styles={name: svg.style_class(style.index) for name, style in styles.items()},
         verdicts=_verdicts(findings),
         comparisons=_grouped(ratios, "words.workload"),
@@ -98,6 +99,7 @@ def render(findings: Findings) -> str:
         seconds_open=len(seconds.drawings) <= _OPEN_PANEL_COUNT,
         bucket_s=seconds.most_seconds_per_bucket,
         results=_grouped(page.results.rows, "workload"),
+        devices=_grouped(page.devices.rows, "workload"),
         drawn=_drawn,
         made=_made(findings),
     )
@@ -120,18 +122,11 @@ def _drawn(svg_text: str) -> Markup:
     return Markup(svg_text)  # noqa: S704 - `svg` escapes every text it is given
 
 
-def _emulated(facts: EnvironmentFacts) -> bool:
-    return facts.storage is not None and facts.storage.emulated
-
-
 def _styles(findings: Findings, page: ReportView) -> dict[str, html_figures.Style]:
     """Give every environment its place in the palette; the baseline has the first, the ink."""
-    emulated = {e.environment for e in findings.environments if _emulated(e)}
     names = sorted(page.environments, key=lambda name: name != findings.baseline)
     return {
-        name: html_figures.Style(
-            index=index, label=f"{name} (emulated)" if name in emulated else name
-        )
+        name: html_figures.Style(index=index, label=label_of(name, findings.emulated))
         for index, name in enumerate(names)
     }
 
@@ -142,7 +137,7 @@ def _chips(findings: Findings, styles: Mapping[str, html_figures.Style]) -> tupl
             name=facts.environment,
             style=svg.style_class(styles[facts.environment].index),
             swatch=_drawn(svg.swatch(styles[facts.environment].index)),
-            emulated=_emulated(facts),
+            emulated=facts.environment in findings.emulated,
             baseline=facts.environment == findings.baseline,
             measured=facts.measured_count > 0,
             missing=_missing(facts),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from groundspeed.report.view import (
         ComparisonRow,
         ComparisonTable,
+        DeviceRow,
+        DeviceTable,
         FactTable,
         Note,
         ReportView,
@@ -40,6 +42,7 @@ def render(findings: Findings) -> str:
         _head(page),
         _comparisons(page.comparisons),
         _results(page.results),
+        _devices(page.devices),
         _facts("What differs between the environments", page.differences),
         _notes("Footnotes", page.notes, "1."),
         _notes("Cautions", page.cautions, "-"),
@@ -80,7 +83,7 @@ def _table(titles: Sequence[str], numeric: int, rows: Iterable[Sequence[str]]) -
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _factors(table: ComparisonTable | ResultTable) -> dict[str, str]:
+def _factors(table: ComparisonTable | ResultTable | DeviceTable) -> dict[str, str]:
     """Name the factors that vary as (title, attribute)."""
     factors = {"clients": "clients"}
     if table.threads_vary:
@@ -91,18 +94,17 @@ def _factors(table: ComparisonTable | ResultTable) -> dict[str, str]:
 
 
 def _by_workload(
-    rows: Sequence[ComparisonRow | ResultRow], columns: dict[str, str]
+    rows: Sequence[ComparisonRow | ResultRow | DeviceRow], columns: dict[str, str]
 ) -> Iterable[str]:
     for workload, group in groupby(rows, key=attrgetter("workload")):
         body = [
-            [escape(row.environment), *(_value(row, name) for name in columns.values())]
-            for row in group
+            [escape(row.label), *(_value(row, name) for name in columns.values())] for row in group
         ]
         yield f"### {escape(workload)}"
         yield _table(["environment", *columns], 1, body)
 
 
-def _value(row: ComparisonRow | ResultRow, name: str) -> str:
+def _value(row: ComparisonRow | ResultRow | DeviceRow, name: str) -> str:
     value = getattr(row, name)
     if isinstance(value, tuple):
         return ", ".join(str(number) for number in value)
@@ -121,7 +123,7 @@ def _comparisons(table: ComparisonTable) -> str:
         "95% interval of p99": "p99_interval",
         "throughput": "answer_text",
     }
-    title = f"## Compared to {escape(table.baseline)}"
+    title = f"## Compared to {escape(table.baseline_label)}"
     return "\n\n".join([title, *_by_workload(table.rows, columns)])
 
 
@@ -149,10 +151,35 @@ def _results(table: ResultTable) -> str:
     )
 
 
+def _devices(table: DeviceTable) -> str:
+    if not table.rows:
+        return ""
+    columns = {
+        **_factors(table),
+        "read wait": "read_wait",
+        "write wait": "write_wait",
+        "sync wait": "sync_wait",
+        "at limits": "throttled_wait",
+        "IOPS, reads + writes": "iops",
+        "bandwidth": "bandwidth",
+        "depth (most)": "depth",
+        "cache hits": "hit_ratio",
+    }
+    if table.has_credits:
+        columns["credits left"] = "credits_left"
+    return "\n\n".join(
+        [
+            "## What the emulated device did",
+            "Medians of the trials; waits are those of all server processes, for one transaction.",
+            *_by_workload(table.rows, columns),
+        ]
+    )
+
+
 def _facts(title: str, table: FactTable) -> str:
     if not table.rows:
         return ""
-    titles = ["fact", *(escape(name) for name in table.environments)]
+    titles = ["fact", *(escape(name) for name in table.labels)]
     rows = [[escape(row.fact), *(escape(value) for value in row.values)] for row in table.rows]
     return f"## {title}\n\n{_table(titles, len(titles), rows)}"
 

@@ -23,6 +23,8 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     """One cell; every text is scaled and worded. `tps_interval` is "-" where n is too small."""
 
     environment: str
+    # The name for people: with "(emulated)" where its storage was.
+    label: str
     workload: str
     clients: int
     threads: int
@@ -61,6 +63,7 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True):
     scale: int
     baseline: str
     environment: str
+    label: str
     pairs: int
     tps_ratio: str
     tps_interval: str
@@ -75,9 +78,42 @@ class ComparisonTable(msgspec.Struct, frozen=True, kw_only=True):
     """All comparisons; empty `rows` where there is one environment."""
 
     baseline: str
+    baseline_label: str
     rows: tuple[ComparisonRow, ...]
     threads_vary: bool
     scale_varies: bool
+
+
+class DeviceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What the emulated device of one cell did; waits are of one transaction."""
+
+    environment: str
+    label: str
+    workload: str
+    clients: int
+    threads: int
+    scale: int
+    read_wait: str
+    write_wait: str
+    sync_wait: str
+    # "0 s" where no limit was met.
+    throttled_wait: str
+    # Requests a second, "1,200 + 340": reads and writes.
+    iops: str
+    bandwidth: str
+    # "3.4 (12.0)": the mean, and the busiest second.
+    depth: str
+    hit_ratio: str
+    credits_left: str
+
+
+class DeviceTable(msgspec.Struct, frozen=True, kw_only=True):
+    """All emulated devices; empty `rows` where none was."""
+
+    rows: tuple[DeviceRow, ...]
+    threads_vary: bool
+    scale_varies: bool
+    has_credits: bool
 
 
 class FigureMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +199,8 @@ class FactTable(msgspec.Struct, frozen=True, kw_only=True):
 
     environments: tuple[str, ...]
     rows: tuple[FactRow, ...]
+    # Names for people, one each.
+    labels: tuple[str, ...] = ()
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +222,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[str, ...]
     comparisons: ComparisonTable
     results: ResultTable
+    devices: DeviceTable
     figures: tuple[Figure, ...]
     seconds: tuple[SecondsPanel, ...]
     facts: FactTable

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from groundspeed.analyse import TRIALS_NEEDED, Answer
 from groundspeed.report.scaling import NOTHING
-from groundspeed.report.view import ComparisonRow, ResultRow, view
+from groundspeed.report.view import ComparisonRow, DeviceRow, ResultRow, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
     from groundspeed.analyse import Findings
-    from groundspeed.report.view import ComparisonTable, Note, ReportView, ResultTable
+    from groundspeed.report.view import (
+        ComparisonTable,
+        DeviceTable,
+        Note,
+        ReportView,
+        ResultTable,
+    )
 
 _STYLES = {Answer.FASTER: "green", Answer.SLOWER: "red", Answer.UNDECIDED: "yellow"}
 # Below this, throughput and latency are two tables: one would fold its numbers.
@@ -35,7 +41,7 @@ _WIDE_COLUMNS = 110
 # Room that the names of environments keep when numbers are not folded, and between columns.
 _NAME_COLUMNS = 12
 _GAP_COLUMNS = 2
-Row = ResultRow | ComparisonRow
+Row = ResultRow | ComparisonRow | DeviceRow
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -53,6 +59,8 @@ def render(findings: Findings, console: Console) -> None:
         _comparisons(page.comparisons, console)
     if page.results.rows:
         _results(page.results, console)
+    if page.devices.rows:
+        _devices(page.devices, console)
     _notes("Footnotes", page.notes, console, numbered=True)
     _notes("Cautions", page.cautions, console, numbered=False)
 
@@ -94,11 +102,11 @@ def _comparisons(table: ComparisonTable, console: Console) -> None:
             numeric=False,
         )
     )
-    console.print(_text(f"Compared to {table.baseline}: ratios of n pairs of trials", "bold"))
+    console.print(_text(f"Compared to {table.baseline_label}: ratios of n pairs of trials", "bold"))
     _print(table.rows, columns, console)
     console.print(
         _text(
-            f"A TPS ratio above 1 is more throughput than {table.baseline}, "
+            f"A TPS ratio above 1 is more throughput than {table.baseline_label}, "
             "a p99 ratio above 1 a longer latency.",
             "dim",
         )
@@ -138,6 +146,35 @@ def _results(table: ResultTable, console: Console) -> None:
     console.print()
     console.print(_text("Latency, medians of n trials", "bold"))
     _print(table.rows, [*factors, *latency, *failed], console)
+    console.print()
+
+
+def _devices(table: DeviceTable, console: Console) -> None:
+    factors = _factors(threads=table.threads_vary, scale=table.scale_varies)
+    waits = [
+        _Column("read", attrgetter("read_wait")),
+        _Column("write", attrgetter("write_wait")),
+        _Column("sync", attrgetter("sync_wait")),
+        _Column("at limits", attrgetter("throttled_wait")),
+    ]
+    work = [
+        _Column("IOPS r + w", attrgetter("iops")),
+        _Column("bandwidth", attrgetter("bandwidth")),
+        _Column("depth (most)", attrgetter("depth")),
+        _Column("hits", attrgetter("hit_ratio")),
+    ]
+    if table.has_credits:
+        work.append(_Column("credits", attrgetter("credits_left")))
+    title = "What the emulated device did: waits of all processes for one transaction"
+    console.print(_text(title, "bold"))
+    if console.width >= _WIDE_COLUMNS:
+        _print(table.rows, [*factors, *waits, *work], console)
+        console.print()
+        return
+    _print(table.rows, [*factors, *waits], console)
+    console.print()
+    console.print(_text("What the emulated device did: requests and page cache", "bold"))
+    _print(table.rows, [*factors, *work], console)
     console.print()
 
 
@@ -181,7 +218,7 @@ def _print(rows: Sequence[Row], columns: Sequence[_Column], console: Console) ->
         table.add_row(_text(workload, "bold"))
         for row in group:
             table.add_row(
-                Padding(_text(row.environment), (0, 0, 0, 2)),
+                Padding(_text(row.label), (0, 0, 0, 2)),
                 *(_text(column.text(row), column.style(row)) for column in columns),
             )
         table.add_section()

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import Answer
-from groundspeed.report.facts import fact_row, fact_table
+from groundspeed.report.devices import device_table
+from groundspeed.report.facts import fact_row, fact_table, label_of
 from groundspeed.report.scaling import (
     NOTHING,
     format_bytes,
@@ -20,6 +21,8 @@ from groundspeed.report.scaling import (
 from groundspeed.report.shapes import (
     ComparisonRow,
     ComparisonTable,
+    DeviceRow,
+    DeviceTable,
     FactRow,
     FactTable,
     Figure,
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ComparisonRow",
     "ComparisonTable",
+    "DeviceRow",
+    "DeviceTable",
     "FactRow",
     "FactTable",
     "Figure",
@@ -88,6 +93,7 @@ def view(findings: Findings) -> ReportView:
         verdicts=tuple(v.sentence for v in findings.verdicts),
         comparisons=ComparisonTable(
             baseline=findings.baseline,
+            baseline_label=label_of(findings.baseline, findings.emulated),
             rows=tuple(_comparison(c) for c in findings.comparisons),
             threads_vary=len({c.threads for c in findings.comparisons}) > 1,
             scale_varies=len({c.scale for c in findings.comparisons}) > 1,
@@ -98,6 +104,7 @@ def view(findings: Findings) -> ReportView:
             scale_varies=len({c.scale for c in findings.cells}) > 1,
             has_intervals=any(c.tps_per_s.low is not None for c in findings.cells),
         ),
+        devices=device_table(findings),
         figures=(
             _figure("Throughput by number of clients", THROUGHPUT, findings, names),
             _figure("p99 latency by number of clients", P99, findings, names),
@@ -105,9 +112,10 @@ def view(findings: Findings) -> ReportView:
         if findings.cells
         else (),
         seconds=_seconds(findings.seconds, names),
-        facts=fact_table(findings.environments),
+        facts=fact_table(findings.environments, findings.emulated),
         differences=FactTable(
             environments=names,
+            labels=tuple(label_of(name, findings.emulated) for name in names),
             rows=tuple(
                 fact_row(d.fact, [dict(d.values).get(name, NOTHING) for name in names])
                 for d in findings.differences
@@ -152,6 +160,7 @@ def _result(cell: CellSummary) -> ResultRow:
     tps = cell.tps_per_s
     return ResultRow(
         environment=cell.environment,
+        label=label_of(cell.environment, (cell.environment,) if cell.emulated else ()),
         workload=cell.workload,
         clients=cell.clients,
         threads=cell.threads,
@@ -180,6 +189,9 @@ def _comparison(comparison: Comparison) -> ComparisonRow:
         scale=comparison.scale,
         baseline=comparison.baseline,
         environment=comparison.environment,
+        label=label_of(
+            comparison.environment, (comparison.environment,) if comparison.emulated else ()
+        ),
         pairs=comparison.pair_count,
         tps_ratio=format_ratio(comparison.tps_ratio),
         tps_interval=format_span(comparison.tps_low, comparison.tps_high, format_ratio),

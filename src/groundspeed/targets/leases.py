@@ -47,6 +47,9 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     processes: tuple[OwnedProcess, ...] = ()
     databases: tuple[OwnedDatabase, ...] = ()
     shared_memory: tuple[str, ...] = ()
+    # Files in those directories: while a process maps one, the whole lease stands. A server that a
+    # command started on emulated storage outlives both the command and us.
+    kept_while_mapped: tuple[str, ...] = ()
 
 
 def state_directory() -> Path:
@@ -77,9 +80,8 @@ class LeaseFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove what is still owned, and the lease."""
-        problems = release(self._lease, drop_database=None)
-        if not problems:
+        """Remove what is still owned, and the lease; all of it stays while it is in use."""
+        if not in_use(self._lease) and not release(self._lease, drop_database=None):
             self._path.unlink(missing_ok=True)
         if self._file is not None:
             self._file.close()
@@ -128,6 +130,10 @@ class LeaseFile:
         """Note POSIX shared memory (paths) that a server made and that outlives its SIGKILL."""
         self._change(shared_memory=(*self._lease.shared_memory, *names))
 
+    def keep_while_mapped(self, path: Path) -> None:
+        """Note a file whose users may outlive us: until they end, nothing of this lease goes."""
+        self._change(kept_while_mapped=(*self._lease.kept_while_mapped, str(path)))
+
     def own_database(self, database: OwnedDatabase) -> None:
         """Note a database that is about to be created."""
         self._change(databases=(*self._lease.databases, database))
@@ -149,6 +155,11 @@ class LeaseFile:
     def disown_database(self, database: OwnedDatabase) -> None:
         """Forget a database that was dropped."""
         self._change(databases=tuple(d for d in self._lease.databases if d != database))
+
+
+def in_use(lease: Lease) -> bool:
+    """Tell whether a process that we do not own uses what a lease names."""
+    return any(remains.users_of(Path(path)) for path in lease.kept_while_mapped)
 
 
 def remove_directory(path: Path) -> None:
@@ -207,6 +218,8 @@ def sweep(drop_database: Callable[[OwnedDatabase], None] | None) -> tuple[str, .
                 path.unlink(missing_ok=True)
                 continue
             lease = msgspec.json.decode(lines[-1], type=Lease)
+            if in_use(lease):
+                continue
             left = release(lease, drop_database=drop_database)
             if not left:
                 path.unlink(missing_ok=True)

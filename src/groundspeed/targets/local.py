@@ -26,8 +26,9 @@ from groundspeed.tools import pgbench
 if TYPE_CHECKING:
     from groundspeed.plan import Command, EnvironmentPlan, Trial
     from groundspeed.ports import LoadResult, Progress
-    from groundspeed.record import Caution, ServerFacts
+    from groundspeed.record import Caution, ServerFacts, StorageWork
     from groundspeed.storage.placement import Placement
+    from groundspeed.targets.emulation import EmulatedDevice
     from groundspeed.targets.installation import Installation
 
 
@@ -50,13 +51,18 @@ class EmbeddedTarget:
         placement: Placement,
         programs: Installation,
         surroundings: Surroundings,
+        device: EmulatedDevice | None = None,
     ) -> None:
-        """Prepare paths; nothing is made yet. Raises TargetError for a setting that is ours."""
+        """Prepare paths; nothing is made yet. Raises TargetError for a setting that is ours.
+
+        With a device the server's files are on that one, wherever they really lie.
+        """
         cluster.refuse_reserved_settings(environment)
         self._environment = environment
         self._placement = placement
         self._programs = programs
         self._with = surroundings
+        self._device = device
         self._owned_name = f"{leases.OWNED_NAME}{surroundings.run_id}-{environment.slug}"
         self._password = secrets.token_urlsafe(24)
         self._postmaster: Postmaster | None = None
@@ -108,13 +114,17 @@ class EmbeddedTarget:
         self._address = cluster.configure(
             self._environment, self.data_directory, self._socket_directory, self._password
         )
+        if self._device is not None:
+            # Not before initdb, which runs at native speed: nobody waits for it in a trial, and
+            # what it wrote is found in the page cache or not, as after any restore.
+            self._device.make([self.data_directory, *([wal_directory] if wal_directory else [])])
         self._postmaster = Postmaster(
             self._programs.program("postgres"),
             self.data_directory,
             self._home / "server.log",
             account=account,
             lease=self._with.lease,
-            variables=dict(self._placement.server_environment),
+            variables={} if self._device is None else self._device.variables(),
         )
         self.start()
         comment = f"groundspeed run {self._with.run_id}"
@@ -175,6 +185,8 @@ class EmbeddedTarget:
             return
         try:
             self._server.start()
+            if self._device is not None and self._server.pid is not None:
+                self._device.prove_used_by(self._server.pid)
         except TargetError as error:
             raise self._named(error) from None
         self._buffers_filled = False
@@ -214,10 +226,11 @@ class EmbeddedTarget:
                 f"{self._environment.name}: the dataset has scale {scale}, not {self._scale}",
                 "groundspeed resume makes it again",
             )
+        doubts = () if self._device is None else self._device.doubts
         if self._buffers_filled:
-            return ()
+            return doubts
         self._buffers_filled = True
-        return sql.fill_buffers(self._address, scale)
+        return (*doubts, *sql.fill_buffers(self._address, scale))
 
     def checkpoint(self) -> tuple[Caution, ...]:
         """Write all dirty pages."""
@@ -226,7 +239,14 @@ class EmbeddedTarget:
     def reset_statistics(self) -> tuple[Caution, ...]:
         """Set statistics to zero once the clients of the warm-up are gone."""
         sql.wait_for_clients_to_leave(self._address)
-        return sql.reset_statistics(self._address)
+        cautions = sql.reset_statistics(self._address)
+        if self._device is not None:
+            self._device.begin()
+        return cautions
+
+    def storage_work(self) -> StorageWork | None:
+        """Tell what the emulated device did since `reset_statistics`."""
+        return None if self._device is None else self._device.work()
 
     def load(
         self,
@@ -271,6 +291,8 @@ class EmbeddedTarget:
         facts = msgspec.structs.replace(
             facts, label=self._placement.label, emulated=self._placement.emulated
         )
+        if self._device is not None:
+            facts = self._device.describe(facts)
         if self._wal_home is None:
             return facts
         wal = self._with.describe_storage(self._wal_home)
@@ -282,6 +304,8 @@ class EmbeddedTarget:
         """Stop the server at once and remove every directory it had."""
         if self._postmaster is not None:
             self._postmaster.quit()
+        if self._device is not None:
+            self._device.remove()
         for path in (self._home, self._wal_home, self._socket_directory, self._load_directory):
             if path is not None and path != Path():
                 places.remove(path, self._with.lease)

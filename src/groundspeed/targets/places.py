@@ -40,7 +40,13 @@ def _can(account: Account, operator: str, path: Path) -> bool:
     return process.run(["test", operator, str(path)], account=account).returncode == 0
 
 
-def _existing(path: Path) -> Path:
+def may_read(path: Path, account: Account) -> bool:
+    """Tell whether an account may read a file, directories above it and all."""
+    return _can(account, "-r", path)
+
+
+def existing(path: Path) -> Path:
+    """Find the nearest directory above an absolute path that exists, or the path itself."""
     return next(p for p in (path, *path.parents) if p.exists())
 
 
@@ -50,11 +56,11 @@ def reachable_on_same_storage(asked: Path, account: Account | None) -> Path:
     Raises TargetError when the storage has no place that the server's user can reach.
     """
     asked = asked.absolute()
-    if not os.access(_existing(asked), os.W_OK):
+    if not os.access(existing(asked), os.W_OK):
         raise TargetError(f"{asked}: may not be written", "name a storage directory you may write")
-    if account is None or _can(account, "-x", _existing(asked)):
+    if account is None or _can(account, "-x", existing(asked)):
         return asked
-    device = _existing(asked).stat().st_dev
+    device = existing(asked).stat().st_dev
     mount_point = next(
         (p for p in (asked, *asked.parents) if p.exists() and p.is_mount()), Path("/")
     )
@@ -133,8 +139,8 @@ def can_clone(directory: Path) -> bool:
     """Tell whether the file system of a directory shares blocks between copies (reflink)."""
     try:
         with (
-            tempfile.TemporaryFile(dir=_existing(directory.absolute())) as source,
-            tempfile.TemporaryFile(dir=_existing(directory.absolute())) as copy,
+            tempfile.TemporaryFile(dir=existing(directory.absolute())) as source,
+            tempfile.TemporaryFile(dir=existing(directory.absolute())) as copy,
         ):
             source.write(b"x" * 4096)
             source.flush()

@@ -50,6 +50,33 @@ def shared_memory_of(pid: int) -> tuple[str, ...]:
     return tuple(sorted({match[0] for match in _SHARED_MEMORY.finditer(text)}))
 
 
+def children_of(pid: int) -> tuple[int, ...]:
+    """Children of a process now; empty when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return ()
+    return tuple(int(child) for child in text.split())
+
+
+def maps_file(pid: int, path: Path) -> bool | None:
+    """Tell whether a process has a file mapped; None where that cannot be seen or it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return None
+    # The kernel names the real path: /dev/shm itself is a symbolic link on some systems.
+    end = f" {path.resolve()}"
+    # A process that has ended and was not waited for yet maps nothing at all.
+    return any(line.endswith(end) for line in text.splitlines()) if text else None
+
+
+def users_of(path: Path) -> tuple[int, ...]:
+    """Processes that have a file mapped, as far as this user may see them."""
+    pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    return tuple(sorted(pid for pid in pids if maps_file(pid, path)))
+
+
 def remove_shared_memory(name: str) -> None:
     """Remove a segment that a killed server left, and those that it lists.
 

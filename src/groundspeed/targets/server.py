@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from groundspeed.plan import Command, EnvironmentPlan, Trial
     from groundspeed.ports import LoadResult, Progress
-    from groundspeed.record import Caution, ServerFacts, StorageFacts
+    from groundspeed.record import Caution, ServerFacts, StorageFacts, StorageWork
     from groundspeed.targets.installation import Installation
     from groundspeed.targets.leases import LeaseFile
 
@@ -174,6 +174,10 @@ class ServerTarget:
             limit_s=limit_s,
             on_progress=on_progress,
         )
+
+    def storage_work(self) -> StorageWork | None:
+        """Nothing is known of a given server's storage."""
+        return None
 
     def is_alive(self) -> bool:
         """Tell whether the server answers."""

@@ -27,6 +27,17 @@ measure: {duration: 1s, warm_up: 0s, repeats: 6}
 """
 
 
+# No disk is as fast as this device, so its trials are skipped and no server is started.
+TOO_FAST = """\
+      emulate:
+        profile: too-fast
+        about: faster than anything
+        device: {read: 0.01us, write: 0.01us, sync: 0.01us, parallel: 1}
+        request_size: 128KiB
+        figures: [{what: all, standing: assumed, source: a test, date: 2026-01}]
+"""
+
+
 class Done(NamedTuple):
     """What a command left behind."""
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from groundspeed.cli.display import LiveDisplay, PlainDisplay, display_for
 from groundspeed.cli.printing import minutes
+from groundspeed.plan import StorageRequest
 from groundspeed.ports import Listener, Progress
 from groundspeed.record import Caution, Failed, Skipped
 from tests.examples import make_measured, make_record
@@ -78,3 +80,24 @@ def test_spans_are_said_as_people_do(span_s: float, text: str) -> None:
 
 def test_hours_carry_their_minutes() -> None:
     assert minutes(4 * 3600 + 7 * 60 + 29) == "4 h 07 min"
+
+
+def test_an_emulated_environment_is_labelled_while_it_runs() -> None:
+    plan = msgspec.structs.replace(
+        small_plan(),
+        environments=tuple(
+            msgspec.structs.replace(e, storage=StorageRequest(emulate="aws-gp3"))
+            if e.name == "two"
+            else e
+            for e in small_plan().environments
+        ),
+    )
+    out = io.StringIO()
+    display = PlainDisplay(plan, Console(file=out, width=200))
+    for name in ("one", "two"):
+        trial = next(t for t in plan.trials if t.cell.environment == name)
+        display.trial_started(trial, number=1, left_s=1.0)
+        display.trial_ended(make_record(trial))
+    first, second = out.getvalue().splitlines()
+    assert "one  select-only" in first
+    assert "two (emulated)  select-only" in second

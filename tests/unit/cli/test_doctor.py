@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from groundspeed import native
 from groundspeed.cli.checks import State, machine_checks
 from groundspeed.probes.host import Host
 from groundspeed.targets.installation import Installation
-from tests.unit.cli.conftest import SMALL_SUITE
+from tests.unit.cli.conftest import SMALL_SUITE, TOO_FAST
 
 if TYPE_CHECKING:
     from groundspeed.cli.checks import Check
@@ -28,6 +29,7 @@ LOOKED_AT = (
     "clock source",
     "compiler",
     "log reader",
+    "storage emulation",
     "server's user",
     "setpriv",
 )
@@ -120,9 +122,42 @@ def test_a_server_that_does_not_answer_is_missing(groundspeed: Groundspeed) -> N
 
 def test_a_suite_of_emulated_devices_cannot_be_measured(groundspeed: Groundspeed) -> None:
     Path("s.yaml").write_text(
-        "suite: s\nenvironments: {g: {target: embedded, storage: {emulate: aws-gp3}}}\n"
+        f"suite: s\nscale: 1\nenvironments:\n  g:\n    target: embedded\n    storage:\n{TOO_FAST}"
     )
     done = groundspeed("doctor", "s.yaml")
     assert done.code == 4
     assert "no environment can be measured" in done.errors[0]
+    assert "is slower than too-fast" in done.out
     assert "its trials will be skipped" in done.out
+
+
+def test_a_suite_with_an_emulated_device_says_what_is_emulated(groundspeed: Groundspeed) -> None:
+    Path("s.yaml").write_text(
+        "suite: s\nscale: 1\nenvironments:\n"
+        "  g: {target: embedded, memory: 1GiB, storage: {emulate: aws-gp3, directory: /dev/shm}}\n"
+    )
+    done = groundspeed("doctor", "s.yaml")
+    assert done.code == 0
+    assert "on aws-gp3 (emulated), files in /dev/shm, page cache 896 MiB" in done.out
+
+
+def test_an_emulated_environment_without_room_for_its_buffers_is_missing(
+    groundspeed: Groundspeed,
+) -> None:
+    Path("s.yaml").write_text(
+        "suite: s\nscale: 1\npostgres: {settings: {shared_buffers: 1GB}}\nenvironments:\n"
+        "  g: {target: embedded, memory: 1GiB, storage: {emulate: aws-gp3}}\n"
+    )
+    done = groundspeed("doctor", "s.yaml")
+    assert done.code == 4
+    assert "shared_buffers take 1024 MiB of 1024 MiB of memory" in done.err
+
+
+def test_without_the_shim_only_emulation_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(native, "PROGRAMS_DIRECTORY", tmp_path)
+    check = by_name(machine_checks(Host(), ()))["storage emulation"]
+    assert check.state is State.CAUTION
+    assert "has not been built" in check.value
+    assert "compiler" in check.hint

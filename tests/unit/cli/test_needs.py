@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from groundspeed.cli import needs
+from groundspeed import plan as plans
+from groundspeed import spec
+from groundspeed.cli import needs, storage_places
 from groundspeed.errors import TargetError
 from groundspeed.probes.host import Host
+from groundspeed.storage import catalogue
 from tests.unit.cli.conftest import SMALL_SUITE, small_plan
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from groundspeed.plan import Plan
 
 GIB = 1024**3
 
@@ -67,7 +73,60 @@ def test_given_servers_need_nothing_here(tmp_path: Path) -> None:
     assert needs.needs_of(plan, machine(tmp_path, available_bytes=0)) == ()
 
 
-def test_emulated_devices_need_no_disk(tmp_path: Path) -> None:
-    text = "suite: s\nenvironments: {g: {target: embedded, storage: {emulate: x}}}\n"
-    found = needs.needs_of(small_plan(text), machine(tmp_path, available_bytes=GIB))
-    assert [need.place for need in found] == ["memory"]
+def emulated_plan(storage: str = "{emulate: aws-gp3}", memory: str = "1GiB") -> Plan:
+    text = (
+        f"suite: s\nscale: 1\nenvironments: {{g: {{target: embedded, memory: {memory},"
+        f" storage: {storage}}}}}\n"
+    )
+    profile = catalogue.profile("aws-gp3")
+    resolved = plans.ResolvedProfile(profile.label, msgspec.json.encode(profile).decode())
+    return plans.make_plan(
+        spec.load_suite(text, source="s"),
+        source="s",
+        rng=Random(1),
+        groundspeed_version="0",
+        scripts={},
+        profiles={"g": resolved},
+    )
+
+
+def test_an_emulated_device_needs_room_for_its_files_and_its_state(tmp_path: Path) -> None:
+    plan = emulated_plan(f"{{emulate: aws-gp3, directory: {tmp_path}}}")
+    host = machine(tmp_path, available_bytes=GIB)
+    disk, state, _ = needs.needs_of(plan, host)
+    assert disk.most_bytes == plan.estimate.disk_bytes_per_environment
+    larger = emulated_plan(f"{{emulate: aws-gp3, directory: {tmp_path}}}", memory="101GiB")
+    _, more, _ = needs.needs_of(larger, host)
+    # 16 bytes for each page of 4 KiB.
+    assert more.most_bytes - state.most_bytes == 100 * GIB // 256
+
+
+def test_the_state_of_a_device_is_memory(tmp_path: Path) -> None:
+    if not Host().mount_of(Path("/dev/shm")).in_memory:
+        pytest.skip("/dev/shm is not in memory here")
+    plan = emulated_plan(f"{{emulate: aws-gp3, directory: {tmp_path}}}")
+    *_, memory = needs.needs_of(plan, Host())
+    assert memory.most_bytes > plan.estimate.memory_bytes
+
+
+def test_a_cache_without_room_for_shared_buffers_is_refused(tmp_path: Path) -> None:
+    plan = emulated_plan(memory="64MiB")
+    with pytest.raises(TargetError, match="shared_buffers take 128 MiB of 64 MiB"):
+        needs.needs_of(plan, machine(tmp_path, available_bytes=GIB))
+
+
+def test_files_of_an_emulated_device_go_to_memory_where_they_fit() -> None:
+    plan = emulated_plan()
+    made = storage_places.machine_for(plan, Host())
+    fits = Host().available_memory_bytes() > 4 * plan.estimate.disk_bytes_per_environment
+    if not (fits and Host().mount_of(Path("/dev/shm")).in_memory):
+        pytest.skip("too little memory on this machine")
+    assert made.fast_directory == "/dev/shm"
+
+
+def test_files_of_an_emulated_device_go_to_the_disk_where_memory_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = storage_places.machine_for(emulated_plan(), machine(tmp_path, available_bytes=GIB // 64))
+    assert made.fast_directory == str(tmp_path / "data")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def test_trials_come_in_order_with_their_command_lines(groundspeed: Groundspeed) -> None:
     done = groundspeed("plan", "quick", "--set", "measure.repeats=1", "--set", "scale=1")
     assert done.code == 0
-    assert "3 environments: this-disk, wal-in-memory, memory" in done.out
+    assert "3 environments: this-disk, gp3 (emulated), longhorn-2r (emulated)" in done.out
     assert "18 trials in 6 blocks, seed 1" in done.out
     assert done.out.count("\n      pgbench -n ") == 18
     assert "'host=SOCKET dbname=groundspeed'" in done.out

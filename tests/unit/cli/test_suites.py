@@ -7,6 +7,7 @@ import pytest
 from groundspeed import plan as plans
 from groundspeed.cli import suites
 from groundspeed.errors import SpecError
+from groundspeed.storage import catalogue, decode
 
 GIVEN = """\
 suite: given
@@ -136,3 +137,94 @@ def test_the_seed_decides_the_order() -> None:
         for seed in (1, 1, 2)
     ]
     assert orders[0] == orders[1] != orders[2]
+
+
+EMULATED = """\
+suite: emulated
+environments:
+  named: {target: embedded, storage: {emulate: aws-gp3, provision: {iops: 16000}}}
+  file: {target: embedded, storage: {emulate: ./disks/mine.yaml, directory: data}}
+  inline:
+    target: embedded
+    storage:
+      emulate: {profile: mine, device: {read: {quantiles: {0.5: 1ms, 0.99: 2ms}}, parallel: 4}}
+    memory: 2GiB
+workloads: [select-only]
+"""
+MINE = "profile: from-file\nbased_on: local-nvme-plp\n"
+
+
+@pytest.fixture
+def _emulated_suite() -> None:
+    Path("suites/disks").mkdir(parents=True)
+    Path("suites/disks/mine.yaml").write_text(MINE)
+    Path("suites/s.yaml").write_text(EMULATED)
+
+
+@pytest.mark.usefixtures("_emulated_suite")
+def test_a_plan_holds_its_storage_profiles_whole() -> None:
+    _, plan = suites.load("suites/s.yaml", ())
+    requests = [environment.storage for environment in plan.environments]
+    profiles = [decode.decode_json(request.profile or "") for request in requests if request]
+    assert profiles[0] == catalogue.profile("aws-gp3", {"iops": "16000"})
+    assert profiles[1].device == catalogue.profile("local-nvme-plp").device
+    assert profiles[2].device.parallel_count == 4
+    labels = [request.emulate for request in requests if request]
+    assert labels == ["aws-gp3 (iops=16000)", "from-file", "mine"]
+    assert requests[1] is not None
+    assert requests[1].directory == str(Path.cwd() / "data")
+    assert plan.environment("inline").memory_bytes == 2 * 1024**3
+    assert plans.decode(plans.encode(plan), source="plan.json") == plan
+
+
+@pytest.mark.usefixtures("_emulated_suite")
+@pytest.mark.parametrize(
+    ("override", "message", "hint"),
+    [
+        ("named.storage.emulate=aws-pg3", "named.storage.emulate: aws-pg3: no such", "aws-gp3?"),
+        (
+            "named.storage.provision.iops=9",
+            "named.storage.emulate: aws-gp3: iops=9: not possible",
+            "from 3000 to 80000",
+        ),
+        (
+            "inline.storage.emulate.device.parallell=4",
+            "inline.storage.emulate: device.parallell: no such key",
+            "did you mean 'parallel'?",
+        ),
+        (
+            "inline.storage.provision={iops: 4}",
+            "inline.storage.emulate: mine: no parameter 'iops'",
+            "write one of your own",
+        ),
+        ("file.storage.emulate=no.yaml", "no.yaml: No such file", "groundspeed profiles"),
+        ("file.storage.emulate='a\0.yml'", "not YAML", ""),
+    ],
+)
+def test_a_profile_that_cannot_be_had_is_told_with_its_path(
+    override: str, message: str, hint: str
+) -> None:
+    told, told_hint = complaint("suites/s.yaml", f"environments.{override}")
+    assert message in told
+    assert hint in told_hint
+
+
+@pytest.mark.usefixtures("_emulated_suite")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"profile: \xff", "not UTF-8"),
+        (b"profile: x", "profile: needs either device or based_on"),
+        (b"profile: [", "mine.yaml:1:11: expected"),
+    ],
+)
+def test_a_profile_file_that_is_wrong_is_told_with_its_own_path(
+    content: bytes, message: str
+) -> None:
+    Path("suites/disks/mine.yaml").write_bytes(content)
+    told, _ = complaint("suites/s.yaml")
+    where = (
+        f"suites/s.yaml: environments.file.storage.emulate: {Path.cwd() / 'suites/disks/mine.yaml'}"
+    )
+    assert told.startswith(where)
+    assert message in told

@@ -109,6 +109,7 @@ def test_the_sections_come_in_reading_order() -> None:
         "figure-p99",
         "seconds",
         "results",
+        "devices",
         "environments",
         "cautions",
         "reading",

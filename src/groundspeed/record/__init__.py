@@ -10,6 +10,35 @@ import msgspec
 
 from groundspeed.errors import StoreError
 from groundspeed.plan import Trial
+from groundspeed.record.storage import CreditsLeft, StorageFacts, StorageSecond, StorageWork
+
+__all__ = [
+    "PLACE_SETTINGS",
+    "RECORD_FORMAT",
+    "Caution",
+    "CreditsLeft",
+    "Failed",
+    "Histogram",
+    "HostFacts",
+    "LagSummary",
+    "LagTotals",
+    "LatencySummary",
+    "LogTotals",
+    "Measured",
+    "Outcome",
+    "Phase",
+    "Provenance",
+    "Record",
+    "SecondRow",
+    "ServerFacts",
+    "Setting",
+    "Skipped",
+    "StorageFacts",
+    "StorageSecond",
+    "StorageWork",
+    "decode",
+    "encode",
+]
 
 RECORD_FORMAT = 1
 
@@ -205,20 +234,6 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     transparent_huge_pages: str | None = None
 
 
-class StorageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the data directory of an embedded server really was; empty where it never was."""
-
-    label: str
-    emulated: bool
-    path: str = ""
-    filesystem: str = ""
-    device: str = ""
-    mount_options: str = ""
-    wal_path: str | None = None
-    wal_filesystem: str | None = None
-    wal_device: str | None = None
-
-
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Under which circumstances a record came about. Absent parts were not reached."""
 
@@ -252,6 +267,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     provenance: Provenance
     cautions: tuple[Caution, ...] = ()
+    # None where no device was emulated, and in records that are older.
+    storage_work: StorageWork | None = None
 
 
 _ENCODER = msgspec.json.Encoder()
