@@ -80,7 +80,7 @@ def _measure(shop: Workshop, case: Case, files: tuple[Path, Path]) -> list[fio.D
                         pattern=case.pattern,
                         block_bytes=case.block_bytes,
                         jobs=case.jobs,
-                        duration_s=shop.choose(8, 2),
+                        duration_s=shop.choose(5, 2),
                         ramp_s=1,
                         seed=shop.dice.getrandbits(31),
                     ),

@@ -38,7 +38,11 @@ _CLIENTS = 10
 _NS = Unit(word=" ns", scale=1e9, digits=1)
 _SOURCE = Path(__file__).parent.parent / "shim_cost.c"
 _FILE_BYTES = 64 * MIB
-_CALLS = ("read of 8 KiB that is cached", "read or write of a pipe")
+_CALLS = (
+    "cached read of 8 KiB, of 512 KiB",
+    "cached read of 8 KiB, of 64 MiB",
+    "read or write of a pipe",
+)
 
 
 def measure(shop: Workshop) -> list[Line]:
@@ -57,7 +61,7 @@ def _transactions(shop: Workshop, where: str, shared_buffers: str, *, judged: bo
         database(shop, Path(MEMORY), scale=_SCALE, settings=settings) as second,
     ):
         blocks = []
-        for number in range(shop.choose(20 if judged else 10, 2)):
+        for number in range(shop.choose(12 if judged else 6, 2)):
             servers = (first, second) if number % 2 == 0 else (second, first)
             blocks.append(_block(shop, *servers))
     ratios = [sum(emulated) / sum(native) for native, emulated in blocks]

@@ -105,11 +105,6 @@ class Database:
         """Run pgbench and give its transactions a second."""
         return pgbench.parse(self.pgbench("--no-vacuum", *arguments)).tps_per_s
 
-    def log_syncs_count(self) -> int:
-        """Count how often the log was synced since the server began."""
-        (count,) = self.ask("SELECT wal_sync FROM pg_stat_wal")
-        return int(str(count))
-
     def ask(self, query: str) -> tuple[object, ...]:
         """Ask for one row."""
         with sql.connect(self.address) as connection:

@@ -67,7 +67,7 @@ def _measure(shop: Workshop, case: Case, file: Path) -> fio.Done:
                 file=file,
                 pattern="randread" if case.does == "read" else "randwrite",
                 block_bytes=_BLOCK_BYTES,
-                duration_s=shop.choose(10, 2),
+                duration_s=shop.choose(5, 2),
                 ramp_s=0.5,
                 direct=case.does != "sync",
                 sync_each=case.does == "sync",

@@ -145,6 +145,7 @@ def _limit(written: WrittenLimit) -> Limit:
         rate_per_s=written.rate_per_s,
         credits_count=written.credits_count,
         start_ratio=written.start,
+        slice_s=written.slice,
     )
 
 

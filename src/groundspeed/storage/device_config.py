@@ -85,6 +85,7 @@ def _limit(tier: str, limit: Limit) -> str:
         limit.rate_per_s,
         limit.credits_count,
         limit.credits_count * limit.start_ratio,
+        limit.slice_s * _NS_PER_S,
     )
     words = " ".join(map(_number, numbers))
     return f"limit {tier} {limit.on.value} {limit.of.value} {words}"

@@ -113,6 +113,8 @@ def _limit(limit: Limit) -> _FlowStyle:
         written["credits"] = _credits(float(limit.credits_count), counts_bytes=counts_bytes)
     if limit.start_ratio != 1:
         written["start"] = limit.start_ratio
+    if limit.slice_s:
+        written["slice"] = units.write_duration(limit.slice_s)
     return written
 
 

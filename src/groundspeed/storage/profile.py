@@ -46,7 +46,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
     Without credits nothing may exceed the rate. With them, work above the rate spends credits, one
     a request or byte, and they come back at the rate; `start_ratio` of the bucket is there at
-    first.
+    first. With a slice, all that the rate lets through in one slice of time may go at its start, as
+    the throttling of Linux has it; 0 spreads it evenly.
     """
 
     of: Counted
@@ -54,6 +55,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     rate_per_s: float
     credits_count: float = 0.0
     start_ratio: float = 1.0
+    slice_s: float = 0.0
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):

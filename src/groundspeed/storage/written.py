@@ -128,6 +128,9 @@ class WrittenLimit(_Model):
         description="A number of requests, or a size: what may exceed the rate at once.",
     )
     start: Ratio = Field(default=1.0, description="Share of the credits that is there at first.")
+    slice: RequestTime = Field(
+        default=0.0, description="What passes in so much time may pass at its start, all at once."
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> WrittenLimit:

@@ -38,7 +38,7 @@ def test_one_is_explained_figure_by_figure(groundspeed: Groundspeed) -> None:
     text = " ".join(done.out.split())
     assert done.out.startswith("longhorn-2r (link=1Gbit/s)\n")
     assert "replicas 2, 2 acknowledge a write, reads spread, link 1Gbit/s" in text
-    assert "front 2 at once" in text
+    assert "front 1 at once" in text
     for figure in catalogue.profile("longhorn-2r").figures:
         told = f"- {figure.what}. Source: {figure.source}, {figure.date}."
         assert told in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 
 import pytest
 
@@ -80,6 +81,23 @@ def test_a_burst_ends_at_the_computed_second_and_leaves_the_baseline(
     fast = [second for second, rate_seen in enumerate(by_second) if rate_seen > 0.9 * peak]
     assert max(fast, default=-1) + 1 == pytest.approx(cliff_s, abs=max(1.0, 0.02 * cliff_s))
     assert statistics.median(by_second[-3:]) == pytest.approx(rate, rel=0.03)
+
+
+def test_a_slice_lets_through_at_its_start_what_it_has() -> None:
+    limit = Limit(of=Counted.REQUESTS, rate_per_s=300, slice_s=0.1)
+    played = replay(profile(limits=(limit,)), at_once(3000))
+    tenths = [p.done_ns / S * 10 for p in played]
+    assert all(abs(t - round(t)) < 1e-3 for t in tenths)
+    in_each = Counter(map(round, tenths))
+    assert all(in_each[tenth] in (30, 31) for tenth in range(99))
+
+
+def test_a_little_lateness_is_forgiven_and_an_idle_time_is_not() -> None:
+    limit = Limit(of=Counted.REQUESTS, rate_per_s=1000)
+    late = [Operation(S + i * MS + i % 2 * MS // 2, "direct_read", 1, 0, PAGE) for i in range(1000)]
+    assert max(p.took_ns for p in replay(profile(limits=(limit,)), late)) < MS
+    after_a_rest = [Operation(5 * S + i, "direct_read", 1, 0, PAGE) for i in range(100)]
+    assert replay(profile(limits=(limit,)), after_a_rest)[-1].took_ns > 97 * MS
 
 
 def test_credits_come_back_at_the_rate() -> None:

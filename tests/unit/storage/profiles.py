@@ -52,6 +52,7 @@ limits = st.builds(
     rate_per_s=st.floats(min_value=1e-3, max_value=1e12),
     credits_count=st.floats(min_value=1.0, max_value=1e12),
     start_ratio=ratios,
+    slice_s=st.just(0.0) | times_s,
 ) | st.builds(
     Limit,
     of=st.just(Counted.BYTES),
