@@ -21,13 +21,22 @@ from setuptools.errors import CompileError
 NATIVE = Path("src", "groundspeed", "native")
 # No -march=native: a wheel is built on one machine and run on another.
 FLAGS = ("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread")
-SHARED_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden")
-MODEL = ("storage_config.c", "storage_pages.c", "storage_device.c")
+# The shim is there from the start of a program, so its thread-local words need no look-up.
+SHARED_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec")
+MODEL = (
+    "storage_config.c",
+    "storage_pages.c",
+    "storage_files.c",
+    "storage_cache.c",
+    "storage_writeback.c",
+    "storage_device.c",
+    "storage_wait.c",
+)
 # What is built, and from which sources.
 BUILT = {
     "log_reader": ("log_reader.c",),
     "storage_state": ("storage_state.c", *MODEL),
-    "storage_shim.so": ("storage_shim.c", "storage_descriptors.c", *MODEL),
+    "storage_shim.so": ("storage_shim.c", "storage_charge.c", "storage_descriptors.c", *MODEL),
 }
 
 

@@ -7,7 +7,7 @@ from groundspeed.cli import suites
 
 
 def test_the_presets_are_those_promised() -> None:
-    assert presets.names() == ("endurance", "matrix-39", "quick", "storage-sweep")
+    assert presets.names() == ("endurance", "matrix-39", "quick", "storage-sweep", "what-if-gp3")
 
 
 @pytest.mark.parametrize("name", ["", "nope", "../presets/quick", "quick.yaml", "__init__"])

@@ -130,7 +130,7 @@ def command(  # noqa: PLR0913, PLR0917 - click
     except ValueError as error:
         raise UsageError(str(error), "as in --size 4GiB --time 60s") from None
     probing.refuse_unfit(path, size_bytes)
-    with session._signals_interrupt():  # noqa: SLF001 - of this room
+    with session.signals_interrupt():
         run = probing.run_probe(path.absolute(), plan, on_progress=_tell)
     seen = _circumstances(path, run, plan, name=name, date=f"{started:%Y-%m-%d %H:%M:%S %z}")
     try:

@@ -78,7 +78,7 @@ def run_plan(
     """
     run_dir = run_dir.absolute()
     with ExitStack() as stack:
-        stack.enter_context(_signals_interrupt())
+        stack.enter_context(signals_interrupt())
         stack.enter_context(RunLock(run_dir.parent))
         store = RunStore(run_dir)
         stack.callback(store.close)
@@ -213,7 +213,7 @@ def _directories(place: Placement) -> list[Path]:
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[None]:
+def signals_interrupt() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end a run as Ctrl-C does: in order."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

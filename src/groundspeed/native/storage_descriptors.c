@@ -18,21 +18,15 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "storage_wait.h"
 
 #define MOST_DESCRIPTORS (UINT32_C(1) << 20)
 
 static struct state *state;
 static struct descriptor *table;
 static uint32_t table_length;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 bool descriptors_begin(struct state *of)
 {
@@ -110,7 +104,7 @@ static void look_at(int number, struct descriptor *entry)
         entry->flags |= DIRECT;
     if (flags & O_DSYNC) /* O_SYNC holds it */
         entry->flags |= SYNCED;
-    entry->id = pages_find(state, &identity, now_ns());
+    entry->id = files_find(state, &identity, now_ns());
     entry->reading = (struct reading){0};
     entry->kind = EMULATED;
 }
@@ -130,7 +124,7 @@ struct descriptor *descriptor_of(int number)
     struct descriptor *entry = &table[number];
     if (entry->kind == FOREIGN)
         return NULL;
-    if (entry->kind == UNKNOWN || !pages_is(state, entry->id)) {
+    if (entry->kind == UNKNOWN || !files_is(state, entry->id)) {
         int saved = errno;
         look_at(number, entry);
         errno = saved;

@@ -2,6 +2,7 @@
 #ifndef GROUNDSPEED_STORAGE_DESCRIPTORS_H
 #define GROUNDSPEED_STORAGE_DESCRIPTORS_H
 
+#include "storage_files.h"
 #include "storage_pages.h"
 
 struct descriptor {

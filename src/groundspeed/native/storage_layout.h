@@ -211,10 +211,43 @@ static inline uint64_t *chunk_since_of(struct state *state)
     return (uint64_t *)((char *)state + state->chunk_since_at);
 }
 
+/* A file as processes name it. The generation tells whether its place was given to another since. */
+struct file_id {
+    uint32_t place;
+    uint32_t generation; /* 0: no file */
+};
+
+#define GENERATION_MASK UINT32_C(0xfff)
+
+/* What names a page or a chunk of a file: place of the file (20 bits), generation (12), number (32). */
+static inline uint64_t key_of(struct file_id id, uint64_t number)
+{
+    return (uint64_t)id.place << 44 | (uint64_t)(id.generation & GENERATION_MASK) << 32 |
+           (number & UINT32_MAX);
+}
+
+static inline uint64_t end_page(uint64_t offset, uint64_t length)
+{
+    return (offset + length + PAGE_BYTES - 1) >> PAGE_SHIFT;
+}
+
+static inline struct file *file_at(struct state *state, uint32_t place)
+{
+    return &files_of(state)[place];
+}
+
 static inline uint64_t word_load(atomic_word *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
+
+/* What a call owes the device. */
+struct owed {
+    uint64_t done_ns;  /* 0: nothing is owed */
+    uint64_t again_ns; /* not 0: not finished; call again then */
+    bool failed;
+    uint32_t hit_pages, miss_pages;
+};
 
 static inline void word_store(atomic_word *word, uint64_t value)
 {

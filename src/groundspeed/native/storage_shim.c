@@ -25,24 +25,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage_charge.h"
 #include "storage_config.h"
 #include "storage_descriptors.h"
 #include "storage_device.h"
+#include "storage_files.h"
 #include "storage_pages.h"
+#include "storage_wait.h"
+#include "storage_writeback.h"
 
 #define SHOWN __attribute__((visibility("default")))
 #define VARIABLE "GROUNDSPEED_STORAGE"
 #define REFUSED_CODE 125
-
-/* A sleep ends late by what waking up takes; it is asked to end that much earlier. The estimate
- * follows the median: a step up or down a sleep, never above the most. */
-#define FIRST_LATENESS_NS 20000
-#define MOST_LATENESS_NS 150000
-#define LATENESS_STEP_NS 500
-
-static struct state *state;
-/* A signal handler that comes in while this thread is in the model must not enter it again. */
-static _Thread_local volatile int inside;
 
 /* ---- the real functions */
 
@@ -146,190 +140,6 @@ __attribute__((constructor)) static void begin(void)
     state = found;
 }
 
-/* ---- time */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* Behind by up to a tick of the kernel, and much cheaper to read. */
-static uint64_t about_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static void wait_until(uint64_t until_ns)
-{
-    static _Thread_local uint64_t lateness_ns = FIRST_LATENESS_NS;
-    uint64_t now = now_ns();
-    while (now + lateness_ns < until_ns) {
-        uint64_t asked = until_ns - lateness_ns;
-        struct timespec at = {.tv_sec = (time_t)(asked / UINT64_C(1000000000)),
-                              .tv_nsec = (long)(asked % UINT64_C(1000000000))};
-        int interrupted = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-        now = now_ns();
-        if (interrupted)
-            continue;
-        if (now > asked + lateness_ns) {
-            if (lateness_ns < MOST_LATENESS_NS)
-                lateness_ns += LATENESS_STEP_NS;
-        } else if (lateness_ns > LATENESS_STEP_NS) {
-            lateness_ns -= LATENESS_STEP_NS;
-        }
-        break;
-    }
-    /* What is left is shorter than waking up takes. */
-    while (now < until_ns) {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#endif
-        now = now_ns();
-    }
-}
-
-/* Wait for what is owed and count it. `began_ns` is when the real call began. */
-static void pay(atomic_word *waited_ns, uint64_t began_ns, uint64_t done_ns)
-{
-    if (done_ns <= began_ns)
-        return;
-    word_add(waited_ns, done_ns - began_ns);
-    uint64_t now = now_ns();
-    if (now > done_ns) {
-        struct counters *counters = counters_here(state);
-        word_add(&counters->late_count, 1);
-        word_add(&counters->late_ns, now - done_ns);
-        return;
-    }
-    wait_until(done_ns);
-}
-
-/* The moment at which a call begins, or 0 where the clock need not be read. */
-static struct descriptor *enter(int number)
-{
-    if (__builtin_expect(!state || inside, 0))
-        return NULL;
-    struct descriptor *entry = descriptor_of(number);
-    return entry;
-}
-
-#define IN_MODEL(code)                                                                             \
-    do {                                                                                           \
-        int saved_errno = errno;                                                                   \
-        inside = 1;                                                                                \
-        code;                                                                                      \
-        inside = 0;                                                                                \
-        errno = saved_errno;                                                                       \
-    } while (0)
-
-static int io_error(void)
-{
-    errno = EIO;
-    return -1;
-}
-
-/* ---- what calls owe */
-
-static bool after_read(struct descriptor *entry, uint64_t offset, size_t length, uint64_t began_ns)
-{
-    bool failed = false;
-    IN_MODEL({
-        struct counters *counters = counters_here(state);
-        struct owed owed =
-            entry->flags & DIRECT
-                ? pages_read_direct(state, entry->id, offset, length, began_ns)
-                : pages_read(state, entry->id, &entry->reading, offset, length, began_ns);
-        word_add(&counters->read_calls, 1);
-        word_add(&counters->read_bytes, length);
-        word_add(&counters->hit_pages, owed.hit_pages);
-        if (owed.miss_pages)
-            word_add(&counters->miss_pages, owed.miss_pages);
-        pay(&counters->read_waited_ns, began_ns, owed.done_ns);
-        failed = owed.failed;
-    });
-    return !failed;
-}
-
-static uint64_t sync_range(struct file_id id, uint64_t offset, uint64_t length, uint64_t began_ns,
-                           bool *failed)
-{
-    uint64_t at = began_ns;
-    for (;;) {
-        struct owed owed = pages_sync(state, id, offset, length, at);
-        if (!owed.again_ns) {
-            *failed = owed.failed;
-            return owed.done_ns;
-        }
-        wait_until(owed.again_ns);
-        at = now_ns();
-    }
-}
-
-static bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint64_t began_ns)
-{
-    bool failed = false;
-    IN_MODEL({
-        struct counters *counters = counters_here(state);
-        struct owed owed;
-        word_add(&counters->write_calls, 1);
-        word_add(&counters->write_bytes, length);
-        if (entry->flags & DIRECT) {
-            owed = pages_write_direct(state, entry->id, offset, length, began_ns);
-            if (entry->flags & SYNCED)
-                owed.done_ns = device_sync(state, owed.done_ns);
-        } else {
-            owed = pages_write(state, entry->id, offset, length, began_ns);
-            if (entry->flags & SYNCED) {
-                owed.done_ns = sync_range(entry->id, offset, length, began_ns, &owed.failed);
-            } else {
-                struct owed held = pages_throttle(state, began_ns);
-                while (held.again_ns) {
-                    wait_until(held.again_ns);
-                    owed.done_ns = now_ns();
-                    held = pages_throttle(state, owed.done_ns);
-                }
-            }
-        }
-        pay(&counters->write_waited_ns, began_ns, owed.done_ns);
-        failed = owed.failed;
-    });
-    return !failed;
-}
-
-/* 0 or -1 with errno: what fsync and fdatasync give when the real one succeeded. */
-static int after_sync(int number, struct descriptor *entry, uint64_t began_ns)
-{
-    bool failed = false;
-    IN_MODEL({
-        struct counters *counters = counters_here(state);
-        /* Written by means the shim does not see, such as stdio: longer than was known. */
-        struct stat status;
-        if (fstat(number, &status) == 0)
-            pages_grew(state, entry->id, (uint64_t)status.st_size, began_ns);
-        word_add(&counters->sync_calls, 1);
-        uint64_t done_ns = sync_range(entry->id, 0, 0, began_ns, &failed);
-        pay(&counters->sync_waited_ns, began_ns, done_ns);
-    });
-    return failed ? io_error() : 0;
-}
-
-static void after_sync_all(uint64_t began_ns)
-{
-    IN_MODEL({
-        struct owed owed = pages_sync_all(state, began_ns);
-        while (owed.again_ns) {
-            wait_until(owed.again_ns);
-            owed = pages_sync_all(state, now_ns());
-        }
-        word_add(&counters_here(state)->sync_calls, 1);
-        pay(&counters_here(state)->sync_waited_ns, began_ns, owed.done_ns);
-    });
-}
-
 /* ---- reading and writing */
 
 static size_t length_of(const struct iovec *pieces, int count)
@@ -351,32 +161,6 @@ static bool offset_before(int number, ssize_t moved, uint64_t *offset)
     }
     *offset = (uint64_t)end - (uint64_t)moved;
     return true;
-}
-
-/* Most reads of a database are of cached pages: they are recognised before the call, and need no
- * more of the clock than its coarse hand. */
-static bool read_owes_nothing(struct descriptor *entry, uint64_t offset, size_t length)
-{
-    if ((entry->flags & DIRECT) || length == 0)
-        return false;
-    inside = 1;
-    bool nothing = pages_read_owes_nothing(state, entry->id, &entry->reading, offset, length,
-                                           about_now_ns());
-    inside = 0;
-    return nothing;
-}
-
-static ssize_t count_hits(uint64_t offset, ssize_t got)
-{
-    if (got <= 0)
-        return got;
-    struct counters *counters = counters_here(state);
-    uint64_t end = offset + (uint64_t)got;
-    word_add(&counters->read_calls, 1);
-    word_add(&counters->read_bytes, (uint64_t)got);
-    word_add(&counters->hit_pages,
-             ((end + PAGE_BYTES - 1) >> PAGE_SHIFT) - (offset >> PAGE_SHIFT));
-    return got;
 }
 
 #define READ_AT(number, offset, length, call)                                                      \
@@ -623,10 +407,10 @@ SHOWN int sync_file_range(int number, off64_t offset, off64_t length, unsigned f
             pages_grew(state, entry->id, (uint64_t)status.st_size, began_ns);
         struct owed owed = {0};
         if (flags & SYNC_FILE_RANGE_WRITE) {
-            owed = pages_send(state, entry->id, (uint64_t)offset, (uint64_t)length, began_ns);
+            owed = writeback_send(state, entry->id, (uint64_t)offset, (uint64_t)length, began_ns);
             while (owed.again_ns) {
                 wait_until(owed.again_ns);
-                owed = pages_send(state, entry->id, (uint64_t)offset, (uint64_t)length, now_ns());
+                owed = writeback_send(state, entry->id, (uint64_t)offset, (uint64_t)length, now_ns());
             }
         }
         uint64_t done_ns = 0;
@@ -651,7 +435,7 @@ SHOWN void sync(void)
 {
     uint64_t began_ns = state ? now_ns() : 0;
     REAL(sync)();
-    if (state && !inside && word_load(&state->files_count))
+    if (state && !is_inside() && word_load(&state->files_count))
         after_sync_all(began_ns);
 }
 
@@ -709,10 +493,10 @@ SHOWN int munmap(void *address, size_t length)
 
 SHOWN int msync(void *address, size_t length, int flags)
 {
-    struct mapping *mapping = state && !inside ? mapping_of(address) : NULL;
+    struct mapping *mapping = state && !is_inside() ? mapping_of(address) : NULL;
     uint64_t began_ns = mapping ? now_ns() : 0;
     int result = REAL(msync)(address, length, flags);
-    if (!mapping || result != 0 || !pages_is(state, mapping->descriptor.id))
+    if (!mapping || result != 0 || !files_is(state, mapping->descriptor.id))
         return result;
     bool failed = false;
     IN_MODEL({
@@ -762,10 +546,10 @@ SHOWN int truncate64(const char *path, off64_t length)
 {
     struct file_identity identity;
     int result = REAL(truncate64)(path, length);
-    if (state && !inside && result == 0)
+    if (state && !is_inside() && result == 0)
         IN_MODEL({
             if (path_is_emulated(AT_FDCWD, path) && path_identity(AT_FDCWD, path, &identity))
-                pages_resize(state, pages_find(state, &identity, now_ns()), (uint64_t)length);
+                pages_resize(state, files_find(state, &identity, now_ns()), (uint64_t)length);
         });
     return result;
 }
@@ -834,7 +618,7 @@ SHOWN int openat64(int directory, const char *path, int flags, ...)
     /* The emulated device serves what the program takes past the cache; really going past it would
      * only add the time of the real disk, and memory file systems refuse it. */
     bool direct = false;
-    if (state && !inside && (flags & O_DIRECT))
+    if (state && !is_inside() && (flags & O_DIRECT))
         IN_MODEL(direct = path_is_emulated(directory, path));
     if (direct)
         flags &= ~O_DIRECT;
@@ -952,7 +736,7 @@ SHOWN int fcntl64(int number, int command, ...)
 static bool is_going(int directory, const char *path, struct file_identity *identity)
 {
     bool going = false;
-    if (state && !inside)
+    if (state && !is_inside())
         IN_MODEL(going = path_identity(directory, path, identity));
     return going;
 }
@@ -960,7 +744,7 @@ static bool is_going(int directory, const char *path, struct file_identity *iden
 static int gone(int result, bool going, const struct file_identity *identity)
 {
     if (going && result == 0)
-        IN_MODEL(pages_forget(state, identity));
+        IN_MODEL(files_forget(state, identity));
     return result;
 }
 

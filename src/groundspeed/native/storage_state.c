@@ -15,19 +15,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "storage_config.h"
 #include "storage_device.h"
+#include "storage_files.h"
 #include "storage_pages.h"
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+#include "storage_wait.h"
+#include "storage_writeback.h"
 
 static int fail(const char *about, const char *what)
 {
@@ -228,7 +223,7 @@ static struct owed play(struct state *state, const struct operation *operation,
 {
     struct file_identity identity = {
         .device = 1, .inode = operation->file + 1, .size_bytes = UINT64_C(1) << 40};
-    struct file_id id = pages_find(state, &identity, operation->at_ns);
+    struct file_id id = files_find(state, &identity, operation->at_ns);
     uint64_t at = operation->at_ns;
     struct owed owed;
     for (;;) {
@@ -241,13 +236,13 @@ static struct owed play(struct state *state, const struct operation *operation,
         if (!strcmp(operation->what, "write")) {
             owed = pages_write(state, id, operation->offset, operation->length, at);
             struct owed held;
-            while ((held = pages_throttle(state, at)).again_ns)
+            while ((held = writeback_throttle(state, at)).again_ns)
                 at = held.again_ns;
             if (owed.done_ns < at && at > operation->at_ns)
                 owed.done_ns = at;
             return owed;
         }
-        owed = pages_sync(state, id, operation->offset, operation->length, at);
+        owed = writeback_sync(state, id, operation->offset, operation->length, at);
         if (!owed.again_ns)
             return owed;
         at = owed.again_ns;

@@ -7,12 +7,10 @@ requests by its content security policy should both ever fail.
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
@@ -20,6 +18,7 @@ import groundspeed
 from groundspeed.analyse import CONFIDENCE_RATIO, TRIALS_NEEDED, Answer
 from groundspeed.report import html_figures, svg
 from groundspeed.report.facts import label_of
+from groundspeed.report.page_templates import drawn, template
 from groundspeed.report.view import ComparisonRow, view
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def render(findings: Findings) -> str:
     axis = html_figures.ratio_axis(findings.comparisons)
     ratios = _ratio_rows(findings, page, styles)
     whys = {row.why for row in ratios if row.why}
-    return _template().render(
+    return template("report.html.j2").render(
         page=page,
         version=groundspeed.__version__,
         trials_needed=TRIALS_NEEDED,
@@ -92,7 +91,7 @@ def render(findings: Findings) -> str:
         shared_why=whys.pop() if len(whys) == 1 else "",
         ratio_intervals=any(c.tps_low is not None for c in findings.comparisons),
         ratio_ranges=any(c.tps_low is None for c in findings.comparisons),
-        ratio_axis=_drawn(svg.strip_axis(axis, title="Ratio of TPS, log scale")),
+        ratio_axis=drawn(svg.strip_axis(axis, title="Ratio of TPS, log scale")),
         ratio_lines_px=tuple(svg.strip_scale(axis).px(tick) for tick, _ in axis.ticks),
         figures=[_figure(figure, styles) for figure in page.figures],
         seconds=_merged(_grouped(seconds.drawings, "workload")),
@@ -100,26 +99,9 @@ def render(findings: Findings) -> str:
         bucket_s=seconds.most_seconds_per_bucket,
         results=_grouped(page.results.rows, "workload"),
         devices=_grouped(page.devices.rows, "workload"),
-        drawn=_drawn,
+        drawn=drawn,
         made=_made(findings),
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("groundspeed.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2")
-
-
-def _drawn(svg_text: str) -> Markup:
-    """Vouch for an SVG of ours; the only way past the template's escaping."""
-    return Markup(svg_text)  # noqa: S704 - `svg` escapes every text it is given
 
 
 def _styles(findings: Findings, page: ReportView) -> dict[str, html_figures.Style]:
@@ -136,7 +118,7 @@ def _chips(findings: Findings, styles: Mapping[str, html_figures.Style]) -> tupl
         Chip(
             name=facts.environment,
             style=svg.style_class(styles[facts.environment].index),
-            swatch=_drawn(svg.swatch(styles[facts.environment].index)),
+            swatch=drawn(svg.swatch(styles[facts.environment].index)),
             emulated=facts.environment in findings.emulated,
             baseline=facts.environment == findings.baseline,
             measured=facts.measured_count > 0,
@@ -161,7 +143,7 @@ def _ratio_rows(
     for words, numbers in zip(page.comparisons.rows, findings.comparisons, strict=True):
         answer, _, why = words.answer_text.partition(": ")
         strip = html_figures.draw_ratio(numbers, styles[words.environment].label, axis)
-        rows.append(RatioRow(words=words, answer=answer, why=why, strip=_drawn(strip)))
+        rows.append(RatioRow(words=words, answer=answer, why=why, strip=drawn(strip)))
     return tuple(rows)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
@@ -13,6 +12,7 @@ import groundspeed
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.probed import What
 from groundspeed.report import svg, svg_axes
+from groundspeed.report.page_templates import drawn, template
 from groundspeed.report.probe_units import RATE, SECONDS, estimate
 from groundspeed.report.probe_view import depth_rows, view
 from groundspeed.stats.median import median_interval
@@ -41,7 +41,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 def render(probed: Probed, outcome: Outcome) -> str:
     """Lay out a probe as one self-contained HTML document."""
-    return _template().render(
+    return template("probe.html.j2").render(
         page=view(probed, outcome),
         seen=probed.circumstances,
         fio_version=probed.fio_version,
@@ -49,26 +49,10 @@ def render(probed: Probed, outcome: Outcome) -> str:
         rates=_rates(probed),
         latencies=[_latency(probed, what) for what in (What.READ, What.WRITE)],
         bursts=[_burst(burst) for burst in probed.bursts if len(burst.rates_per_s) > 1],
-        swatch=lambda index: _drawn(svg.swatch(index)),
+        swatch=lambda index: drawn(svg.swatch(index)),
         style=svg.style_class,
         version=groundspeed.__version__,
     )
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("groundspeed.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("probe.html.j2")
-
-
-def _drawn(svg_text: str) -> Markup:
-    """Vouch for an SVG of ours; the only way past the template's escaping."""
-    return Markup(svg_text)  # noqa: S704 - `svg` escapes every text it is given
 
 
 def _mark(depth: int, values: Sequence[float], factor: float, name: str, unit: Unit) -> svg.Mark:
@@ -107,7 +91,7 @@ def _rates(probed: Probed) -> Chart:
         title="Random requests of 8 KiB a second against requests in flight",
         description="A line each for reads and writes. The numbers are in the table.",
     )
-    return Chart(caption="Requests a second", names=("reads", "writes"), drawing=_drawn(drawing))
+    return Chart(caption="Requests a second", names=("reads", "writes"), drawing=drawn(drawing))
 
 
 def _latency(probed: Probed, what: What) -> Chart:
@@ -141,7 +125,7 @@ def _latency(probed: Probed, what: What) -> Chart:
         title=f"Latency of random {what.value}s of 8 KiB against requests in flight",
         description="A line each for p50, p95 and p99.",
     )
-    return Chart(caption=f"Latency of {what.value}s", names=_PERCENTILES, drawing=_drawn(drawing))
+    return Chart(caption=f"Latency of {what.value}s", names=_PERCENTILES, drawing=drawn(drawing))
 
 
 def _burst(burst: Burst) -> Chart:
@@ -174,4 +158,4 @@ def _burst(burst: Burst) -> Chart:
         description=f"{len(points)} windows, median {median(y for _, y in points):,.0f} {told}.",
     )
     caption = "Random reads of 8 KiB" if reads else "Writes in order, 1 MiB"
-    return Chart(caption=caption, names=("rate", *levels), drawing=_drawn(drawing))
+    return Chart(caption=caption, names=("rate", *levels), drawing=drawn(drawing))
