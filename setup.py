@@ -22,7 +22,11 @@ NATIVE = Path("src", "groundspeed", "native")
 # No -march=native: a wheel is built on one machine and run on another.
 FLAGS = ("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread")
 # The shim is there from the start of a program, so its thread-local words need no look-up.
-SHARED_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec")
+SHARED_FLAGS = (
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec"),
+    # A function that is missing must fail here, not in somebody's server.
+    "-Wl,-z,defs",
+)
 MODEL = (
     "storage_config.c",
     "storage_pages.c",

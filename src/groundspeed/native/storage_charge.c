@@ -23,6 +23,12 @@ bool is_inside(void)
     return false;
 }
 
+int io_error(void)
+{
+    errno = EIO;
+    return -1;
+}
+
 struct descriptor *enter(int number)
 {
     if (__builtin_expect(!state || is_inside(), 0))
