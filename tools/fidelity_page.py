@@ -1,4 +1,4 @@
-"""Prints the table of docs/fidelity.md from bench/data/fidelity.json; a test holds the page to it."""
+"""Prints the table of docs/fidelity.md from bench/data/fidelity.json; a test compares the two."""
 
 from __future__ import annotations
 
