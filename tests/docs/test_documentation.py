@@ -35,7 +35,7 @@ ALSO_SHOWN = ("mkdir", "pg_ctl", "redis-cli")
 SMALLER = [
     *("--set", "measure.duration=1s", "--set", "measure.repeats=1"),
     *("--set", "measure.warm_up=0s", "--set", "scale=1", "--set", "clients=[1]"),
-    *("--set", "workloads=[tpcb-like]"),
+    *("--set", "workloads=[tpcb-like]", "--set", "threads=[1]"),
 ]
 
 

@@ -148,7 +148,11 @@ def test_burst_credits_are_back_before_each_trial(place: Place) -> None:
 
     made = plan_of(suite_of({"e": emulated("/dev/shm", burst)}, repeats=2, clients=(4,)))
     records = small_runs.run_with_targets(place, made, lambda t: {"verify": lambda: look(t)})
-    assert seen == [[(2000, 2000)]] * 2
+    # The server itself may write something between the refill and the look.
+    assert len(seen) == 2
+    for ((left, capacity),) in seen:
+        assert capacity == 2000
+        assert 1980 <= left <= 2000
     for record in records:
         _, work = work_of(record)
         assert work.credits[0].left < 2000

@@ -81,12 +81,9 @@ def _replication(asked: Replication) -> Iterator[str]:
 
 
 def _limit(tier: str, limit: Limit) -> str:
-    numbers = (
-        limit.rate_per_s,
-        limit.credits_count,
-        limit.credits_count * limit.start_ratio,
-        limit.slice_s * _NS_PER_S,
-    )
+    numbers = [limit.rate_per_s, limit.credits_count, limit.credits_count * limit.start_ratio]
+    if limit.slice_s:
+        numbers.append(limit.slice_s * _NS_PER_S)
     words = " ".join(map(_number, numbers))
     return f"limit {tier} {limit.on.value} {limit.of.value} {words}"
 
