@@ -447,7 +447,6 @@ static struct mapping {
     size_t length;
     uint64_t offset;
     struct descriptor descriptor;
-    int number;
 } mappings[MOST_MAPPINGS];
 
 SHOWN void *mmap64(void *address, size_t length, int protection, int flags, int number,
@@ -823,45 +822,20 @@ static int refuse_library(void)
     return -ENOSYS;
 }
 
-SHOWN int io_uring_queue_init(void)
-{
-    return refuse_library();
-}
+#define REFUSED(name, how)                                                                         \
+    SHOWN int name(void)                                                                           \
+    {                                                                                              \
+        return how();                                                                              \
+    }
 
-SHOWN int io_uring_queue_init_params(void)
-{
-    return refuse_library();
-}
-
-SHOWN int io_uring_queue_init_mem(void)
-{
-    return refuse_library();
-}
-
-SHOWN int io_setup(void)
-{
-    return refuse_library();
-}
-
-SHOWN int io_queue_init(void)
-{
-    return refuse_library();
-}
-
-SHOWN int aio_read64(void)
-{
-    return refuse_call();
-}
-
-SHOWN int aio_write64(void)
-{
-    return refuse_call();
-}
-
-SHOWN int lio_listio64(void)
-{
-    return refuse_call();
-}
+REFUSED(io_uring_queue_init, refuse_library)
+REFUSED(io_uring_queue_init_params, refuse_library)
+REFUSED(io_uring_queue_init_mem, refuse_library)
+REFUSED(io_setup, refuse_library)
+REFUSED(io_queue_init, refuse_library)
+REFUSED(aio_read64, refuse_call)
+REFUSED(aio_write64, refuse_call)
+REFUSED(lio_listio64, refuse_call)
 
 /* ---- the other spellings: on 64-bit systems off_t is off64_t and the functions are the same */
 

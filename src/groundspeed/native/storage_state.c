@@ -75,7 +75,7 @@ static int create(const char *config, const char *path)
         total;                                                                                     \
     })
 
-static void print_credits(struct state *state, const char *tier, const struct limit *limits,
+static void print_credits(const char *tier, const struct limit *limits,
                           uint32_t count, struct tier *words, uint64_t now, bool *first)
 {
     static const char *const ON[] = {"", "read", "write", "both"};
@@ -89,7 +89,6 @@ static void print_credits(struct state *state, const char *tier, const struct li
                limits[i].credits_count);
         *first = false;
     }
-    (void)state;
 }
 
 static int by_second(const void *left, const void *right)
@@ -191,9 +190,9 @@ static int read_state(const char *path)
     print_counter("dirty_peak_bytes", word_load(&state->dirty_peak_pages) << PAGE_SHIFT);
     printf("\"credits\":[");
     bool first = true;
-    print_credits(state, "front", state->settings.front_limits, state->settings.front_limits_count,
+    print_credits("front", state->settings.front_limits, state->settings.front_limits_count,
                   &state->front, now, &first);
-    print_credits(state, "device", state->settings.device_limits,
+    print_credits("device", state->settings.device_limits,
                   state->settings.device_limits_count, &state->replicas[0], now, &first);
     printf("],");
     print_seconds(state);
