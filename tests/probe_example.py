@@ -23,6 +23,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_s: float = 5e8
     scatter_ratio: float = 0.02
     busy_cpus: float = 0.1
+    kernel_cpus: float = 0.08
     slower_ratio: float = 1.0
 
 
@@ -78,6 +79,7 @@ def _result(job: Job, disk: Disk, factor: float) -> Result:
         else None,
         sync=_latencies(disk.sync_s / factor) if job.sync else None,
         cpu_count=disk.busy_cpus,
+        kernel_cpu_count=disk.kernel_cpus,
     )
 
 

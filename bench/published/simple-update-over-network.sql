@@ -2,13 +2,13 @@
 \set bid random(1, 1 * :scale)
 \set tid random(1, 10 * :scale)
 \set delta random(-5000, 5000)
-\sleep 1250 us
+\sleep WAIT us
 BEGIN;
-\sleep 1250 us
+\sleep WAIT us
 UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
-\sleep 1250 us
+\sleep WAIT us
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-\sleep 1250 us
+\sleep WAIT us
 INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
-\sleep 1250 us
+\sleep WAIT us
 END;

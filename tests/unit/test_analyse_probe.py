@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from groundspeed.analyse.probe_caps import Cap, find_caps, limits
 from groundspeed.analyse.probe_compare import Side, compare
 from groundspeed.analyse.probe_profile import outcome
 from groundspeed.analyse.probed import Probed, What
-from groundspeed.storage.profile import Counted, Direction
+from groundspeed.storage.profile import Counted, CpuTime, Direction
 from tests.probe_example import Disk, probe
 
 
@@ -107,6 +109,23 @@ def test_the_profile_has_the_latencies_at_depth_one() -> None:
     assert device.read.median_s == pytest.approx(1e-4, rel=0.01)
     assert device.write.median_s + device.sync.median_s == pytest.approx(1e-3, rel=0.05)
     assert device.parallel_count in (24, 25)
+
+
+def test_processor_time_of_a_request_is_that_of_the_kernel_over_the_rate() -> None:
+    probed = probe(Disk(kernel_cpus=0.2))
+    cpu = outcome(probed).fit.profile.cpu
+    rate_per_s = median(probed.row("randread-d1", What.READ).rates_per_s)
+    assert cpu.read_s == pytest.approx(0.2 / rate_per_s, rel=0.1)
+    assert min(cpu.write_s, cpu.sync_s) > 0
+
+
+def test_a_probe_of_before_it_was_measured_claims_no_processor_time() -> None:
+    probed = probe(Disk())
+    older = msgspec.structs.replace(
+        probed,
+        rows=tuple(msgspec.structs.replace(row, kernel_cpu_counts=()) for row in probed.rows),
+    )
+    assert outcome(older).fit.profile.cpu == CpuTime()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from groundspeed.analyse.probe_caps import Cap, find_caps, limits
 from groundspeed.analyse.probed import What, drift_ratio
 from groundspeed.stats.median import values_needed
 from groundspeed.storage.fit import DepthPoint, Fit, Measured, fit
+from groundspeed.storage.profile import CpuTime
 from groundspeed.tools import probe_plan
 from groundspeed.tools.fio import Access
 
@@ -53,6 +54,7 @@ def outcome(probed: Probed) -> Outcome:
             write_and_sync=probed.row(probe_plan.SYNC_NAME, What.SYNC).quantiles,
             reads=_points(probed, Access.RANDOM_READ, What.READ),
             writes=_points(probed, Access.RANDOM_WRITE, What.WRITE),
+            cpu=_cpu(probed),
             limits=limits(caps),
             burst_rate_per_s=max(
                 (
@@ -86,6 +88,21 @@ def _points(probed: Probed, access: Access, what: What) -> tuple[DepthPoint, ...
             mean_s=median(row.mean_s),
         )
         for row in rows
+    )
+
+
+def _cpu(probed: Probed) -> CpuTime:
+    """Read off what one request takes of a processor in the kernel, at depth 1."""
+
+    def per_request_s(load: str, what: What) -> float:
+        row = probed.row(load, what)
+        taken = zip(row.kernel_cpu_counts, row.rates_per_s, strict=False)
+        return median([count / rate for count, rate in taken] or [0.0])
+
+    return CpuTime(
+        read_s=per_request_s(probe_plan.random_name(Access.RANDOM_READ, 1), What.READ),
+        write_s=per_request_s(probe_plan.random_name(Access.RANDOM_WRITE, 1), What.WRITE),
+        sync_s=per_request_s(probe_plan.SYNC_NAME, What.WRITE),
     )
 
 

@@ -85,6 +85,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     quantiles: tuple[tuple[float, float], ...]
     cpu_counts: tuple[float, ...]
+    # Empty in probes that are older.
+    kernel_cpu_counts: tuple[float, ...] = ()
 
 
 class Burst(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +183,7 @@ def _row(job: Job, results: Sequence[Result], what: What) -> Row:
             for ratio, ns in zip(QUANTILE_RATIOS, quantiles(pooled, QUANTILE_RATIOS), strict=True)
         ),
         cpu_counts=tuple(result.cpu_count for result in results),
+        kernel_cpu_counts=tuple(result.kernel_cpu_count for result in results),
     )
 
 

@@ -36,7 +36,7 @@ struct descriptor *enter(int number)
     return descriptor_of(number);
 }
 
-void pay(atomic_word *waited_ns, uint64_t began_ns, uint64_t done_ns)
+void pay(atomic_word *waited_ns, enum kind kind, uint64_t began_ns, uint64_t done_ns)
 {
     if (done_ns <= began_ns)
         return;
@@ -48,7 +48,7 @@ void pay(atomic_word *waited_ns, uint64_t began_ns, uint64_t done_ns)
         word_add(&counters->late_ns, now - done_ns);
         return;
     }
-    wait_until(done_ns);
+    wait_working(done_ns, state->settings.work_ns[kind]);
 }
 
 bool after_read(struct descriptor *entry, uint64_t offset, size_t length, uint64_t began_ns)
@@ -65,7 +65,7 @@ bool after_read(struct descriptor *entry, uint64_t offset, size_t length, uint64
         word_add(&counters->hit_pages, owed.hit_pages);
         if (owed.miss_pages)
             word_add(&counters->miss_pages, owed.miss_pages);
-        pay(&counters->read_waited_ns, began_ns, owed.done_ns);
+        pay(&counters->read_waited_ns, KIND_READ, began_ns, owed.done_ns);
         failed = owed.failed;
     });
     return !failed;
@@ -89,6 +89,7 @@ uint64_t sync_range(struct file_id id, uint64_t offset, uint64_t length, uint64_
 bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint64_t began_ns)
 {
     bool failed = false;
+    enum kind kind = entry->flags & SYNCED ? KIND_SYNC : KIND_WRITE;
     IN_MODEL({
         struct counters *counters = counters_here(state);
         struct owed owed;
@@ -111,7 +112,7 @@ bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint6
                 }
             }
         }
-        pay(&counters->write_waited_ns, began_ns, owed.done_ns);
+        pay(&counters->write_waited_ns, kind, began_ns, owed.done_ns);
         failed = owed.failed;
     });
     return !failed;
@@ -128,7 +129,7 @@ int after_sync(int number, struct descriptor *entry, uint64_t began_ns)
             pages_grew(state, entry->id, (uint64_t)status.st_size, began_ns);
         word_add(&counters->sync_calls, 1);
         uint64_t done_ns = sync_range(entry->id, 0, 0, began_ns, &failed);
-        pay(&counters->sync_waited_ns, began_ns, done_ns);
+        pay(&counters->sync_waited_ns, KIND_SYNC, began_ns, done_ns);
     });
     return failed ? io_error() : 0;
 }
@@ -142,7 +143,7 @@ void after_sync_all(uint64_t began_ns)
             owed = writeback_sync_all(state, now_ns());
         }
         word_add(&counters_here(state)->sync_calls, 1);
-        pay(&counters_here(state)->sync_waited_ns, began_ns, owed.done_ns);
+        pay(&counters_here(state)->sync_waited_ns, KIND_SYNC, began_ns, owed.done_ns);
     });
 }
 

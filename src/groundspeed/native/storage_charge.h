@@ -29,8 +29,9 @@ struct descriptor *enter(int number);
 /* Whether this thread is in the model already. */
 bool is_inside(void);
 
-/* Wait for what is owed and count it. `began_ns` is when the real call began. */
-void pay(atomic_word *waited_ns, uint64_t began_ns, uint64_t done_ns);
+/* Wait for what is owed and count it. `began_ns` is when the real call began; `kind` says what work
+ * the processor has with it. */
+void pay(atomic_word *waited_ns, enum kind kind, uint64_t began_ns, uint64_t done_ns);
 
 /* Most reads of a database are of cached pages: they are recognised before the call, and need no
  * more of the clock than its coarse hand. */

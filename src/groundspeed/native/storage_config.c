@@ -48,6 +48,9 @@ static const struct number NUMBERS[] = {
     NUMBER("seed", seed, 0, UINT64_MAX),
     NUMBER("stall_after_ns", stall_after_ns, 0, UINT64_MAX >> 2),
     NUMBER("stall_ns", stall_ns, 0, UINT64_MAX >> 2),
+    NUMBER("read_work_ns", work_ns[KIND_READ], 0, UINT64_C(1000000000)),
+    NUMBER("write_work_ns", work_ns[KIND_WRITE], 0, UINT64_C(1000000000)),
+    NUMBER("sync_work_ns", work_ns[KIND_SYNC], 0, UINT64_C(1000000000)),
     NUMBER("device_bytes", device_bytes, 0, UINT64_MAX >> 1),
 };
 

@@ -94,6 +94,7 @@ struct settings {
     uint64_t stall_after_ns;
     uint64_t stall_ns;
     uint64_t device_bytes;
+    uint64_t work_ns[KINDS]; /* what a call that waits keeps the processor busy */
     double read_error_ratio;
     double write_error_ratio;
     struct limit front_limits[MAX_LIMITS];

@@ -416,7 +416,7 @@ SHOWN int sync_file_range(int number, off64_t offset, off64_t length, unsigned f
         uint64_t done_ns = 0;
         if (flags & (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER))
             done_ns = word_load(&files_of(state)[entry->id.place].written_until_ns);
-        pay(&counters->write_waited_ns, began_ns, done_ns);
+        pay(&counters->write_waited_ns, KIND_WRITE, began_ns, done_ns);
     });
     return result;
 }
@@ -505,7 +505,7 @@ SHOWN int msync(void *address, size_t length, int flags)
         pages_write(state, id, offset, length, began_ns);
         word_add(&counters->sync_calls, 1);
         if (flags & MS_SYNC)
-            pay(&counters->sync_waited_ns, began_ns,
+            pay(&counters->sync_waited_ns, KIND_SYNC, began_ns,
                 sync_range(id, offset, length, began_ns, &failed));
     });
     return failed ? io_error() : 0;

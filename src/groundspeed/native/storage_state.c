@@ -3,6 +3,7 @@
  *   storage_state create CONFIG STATE   make STATE, with all its room reserved
  *   storage_state read STATE            print its counters as JSON, also while servers use it
  *   storage_state refill STATE          fill the buckets of its limits to where they start
+ *   storage_state drain STATE           empty them: from now on only what comes back can be spent
  *   storage_state replay CONFIG         play operations from standard input in virtual time
  *
  * It refuses to emulate anything itself: that is storage_shim.so's.
@@ -210,6 +211,28 @@ static int refill(const char *path)
     return 0;
 }
 
+static void drain_tier(const struct limit *limits, uint32_t count, struct tier *tier,
+                       uint64_t at_ns)
+{
+    for (uint32_t i = 0; i < count; i++)
+        word_store(&tier->limit_free_ns[i], at_ns + limits[i].tolerance_ns);
+}
+
+/* A bucket is kept as the moment at which it is full again: all its credits away, it is empty. */
+static int drain(const char *path)
+{
+    const char *why;
+    struct state *state = config_open(path, &why);
+    if (!state)
+        return fail(path, why);
+    const struct settings *made = &state->settings;
+    uint64_t now = now_ns();
+    drain_tier(made->front_limits, made->front_limits_count, &state->front, now);
+    for (uint32_t i = 0; i < made->replicas_count; i++)
+        drain_tier(made->device_limits, made->device_limits_count, &state->replicas[i], now);
+    return 0;
+}
+
 /* ---- replay: one operation after another, each at its own moment, none waits in reality */
 
 struct operation {
@@ -284,9 +307,11 @@ int main(int argc, char **argv)
         return read_state(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "refill"))
         return refill(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "drain"))
+        return drain(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "replay"))
         return replay(argv[2]);
     fprintf(stderr, "usage: storage_state create CONFIG STATE | read STATE | refill STATE | "
-                    "replay CONFIG\n");
+                    "drain STATE | replay CONFIG\n");
     return 2;
 }

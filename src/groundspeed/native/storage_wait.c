@@ -27,10 +27,16 @@ uint64_t about_now_ns(void)
 
 void wait_until(uint64_t until_ns)
 {
+    wait_working(until_ns, 0);
+}
+
+void wait_working(uint64_t until_ns, uint64_t work_ns)
+{
+    uint64_t rest_until_ns = until_ns > work_ns ? until_ns - work_ns : 0;
     static _Thread_local uint64_t lateness_ns = FIRST_LATENESS_NS;
     uint64_t now = now_ns();
-    while (now + lateness_ns < until_ns) {
-        uint64_t asked = until_ns - lateness_ns;
+    while (now + lateness_ns < rest_until_ns) {
+        uint64_t asked = rest_until_ns - lateness_ns;
         struct timespec at = {.tv_sec = (time_t)(asked / UINT64_C(1000000000)),
                               .tv_nsec = (long)(asked % UINT64_C(1000000000))};
         int interrupted = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
@@ -45,7 +51,7 @@ void wait_until(uint64_t until_ns)
         }
         break;
     }
-    /* What is left is shorter than waking up takes. */
+    /* What is left is work, or shorter than waking up takes. */
     while (now < until_ns) {
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();

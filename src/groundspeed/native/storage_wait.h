@@ -13,4 +13,7 @@ uint64_t about_now_ns(void);
 /* Sleep until a moment, and end as near to it as waking up allows. */
 void wait_until(uint64_t until_ns);
 
+/* The same, and the last `work_ns` of it keep the processor busy, as a driver does. */
+void wait_working(uint64_t until_ns, uint64_t work_ns);
+
 #endif

@@ -17,6 +17,7 @@ from groundspeed.storage.distribution import quantile_s
 from groundspeed.storage.profile import (
     NO_TIME,
     Counted,
+    CpuTime,
     Device,
     Direction,
     Figure,
@@ -82,6 +83,7 @@ def to_profile(written: WrittenProfile, base: Callable[[str], Profile]) -> Profi
         request_bytes=written.request_size,
         readahead_bytes=written.readahead,
         writeback_depth_count=written.writeback_depth,
+        cpu=CpuTime(read_s=written.cpu.read, write_s=written.cpu.write, sync_s=written.cpu.sync),
         trouble=Trouble(
             stall_after_s=written.trouble.stall_after,
             stall_s=written.trouble.stall,

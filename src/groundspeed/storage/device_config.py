@@ -13,7 +13,7 @@ from groundspeed.storage.profile import NO_TIME, Device, Latency, Replication
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from groundspeed.storage.profile import Limit, Profile, Trouble
+    from groundspeed.storage.profile import CpuTime, Limit, Profile, Trouble
 
 _NS_PER_S = 1_000_000_000
 # The kernel's own: vm.dirty_ratio 20 and vm.dirty_background_ratio 10, in percent of what memory
@@ -57,6 +57,7 @@ def device_config(profile: Profile, *, roots: Sequence[str], cache_bytes: int, s
         *(_limit("front", limit) for limit in front.limits),
         *(_limit("device", limit) for limit in profile.device.limits),
         *_tables(profile, front),
+        *_work(profile.cpu),
         f"seed {seed}",
         *_trouble(profile.trouble),
     ]
@@ -107,6 +108,12 @@ def _table(name: str, latency: Latency) -> Iterator[str]:
     values_ns = [round(value_s * _NS_PER_S) for value_s in table_s(latency)]
     if any(values_ns):
         yield f"table {name} {' '.join(map(str, values_ns))}"
+
+
+def _work(cpu: CpuTime) -> Iterator[str]:
+    for kind, time_s in (("read", cpu.read_s), ("write", cpu.write_s), ("sync", cpu.sync_s)):
+        if time_s:
+            yield f"{kind}_work_ns {round(time_s * _NS_PER_S)}"
 
 
 def _trouble(trouble: Trouble) -> Iterator[str]:

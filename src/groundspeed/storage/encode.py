@@ -12,7 +12,15 @@ from groundspeed.storage.decode import latency_of
 from groundspeed.storage.profile import NO_TIME, Counted, Direction, Latency
 
 if TYPE_CHECKING:
-    from groundspeed.storage.profile import Device, Figure, Limit, Profile, Replication, Trouble
+    from groundspeed.storage.profile import (
+        CpuTime,
+        Device,
+        Figure,
+        Limit,
+        Profile,
+        Replication,
+        Trouble,
+    )
 
 
 class _FlowStyle(dict[str, Any]):
@@ -56,6 +64,7 @@ def encode_yaml(profile: Profile) -> str:
         "request_size": units.write_bytes(profile.request_bytes),
         "readahead": units.write_bytes(profile.readahead_bytes),
         "writeback_depth": profile.writeback_depth_count,
+        "cpu": _cpu(profile.cpu) or None,
         "trouble": _trouble(profile.trouble) or None,
         "provisioned": _FlowStyle(profile.parameters) or None,
         "figures": [_figure(figure) for figure in profile.figures] or None,
@@ -137,6 +146,11 @@ def _replication(replication: Replication) -> dict[str, Any]:
             "link": None if link is None else units.write_bytes_per_s(link),
         }
     )
+
+
+def _cpu(cpu: CpuTime) -> _FlowStyle:
+    times = {"read": cpu.read_s, "write": cpu.write_s, "sync": cpu.sync_s}
+    return _FlowStyle({name: units.write_duration(s) for name, s in times.items() if s})
 
 
 def _trouble(trouble: Trouble) -> dict[str, Any]:

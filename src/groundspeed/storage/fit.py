@@ -16,6 +16,7 @@ import msgspec
 from groundspeed.storage.distribution import quantile_s
 from groundspeed.storage.profile import (
     Counted,
+    CpuTime,
     Device,
     Direction,
     Figure,
@@ -98,6 +99,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[tuple[Limit, str], ...]
     burst_rate_per_s: float = 0.0
     readahead_bytes: int | None = None
+    cpu: CpuTime = CpuTime()
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,6 +237,7 @@ def fit(measured: Measured) -> Fit:
             limits=tuple(limit for limit, _ in measured.limits),
         ),
         request_bytes=REQUEST_BYTES,
+        cpu=_rounded(measured.cpu),
         figures=_figures(measured, reads, writes, flush),
     )
     if measured.readahead_bytes is not None:
@@ -246,6 +249,10 @@ def _latency(quantiles: Quantiles) -> Latency:
     rounded = tuple((ratio, round(time_s, 9)) for ratio, time_s in quantiles)
     told = dict(rounded)
     return Latency(median_s=told[0.5], p99_s=told[0.99], quantiles=rounded)
+
+
+def _rounded(cpu: CpuTime) -> CpuTime:
+    return CpuTime(**{name: round(s, 9) for name, s in msgspec.structs.asdict(cpu).items()})
 
 
 def _figures(
@@ -280,6 +287,7 @@ def _figures(
             )
             for limit, why in measured.limits
         ),
+        figure("cpu", Standing.MEASURED, f"{how}: time of fio in the kernel, a request at depth 1"),
         figure("request_bytes", Standing.ASSUMED, "cannot be seen from outside the kernel"),
         figure(
             "readahead_bytes",

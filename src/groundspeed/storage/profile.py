@@ -94,6 +94,18 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     link_bytes_per_s: float | None = None
 
 
+class CpuTime(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call that waits for the device keeps a processor of the host busy, within its wait.
+
+    The kernel's way to the device and back. `write` is of one past the page cache, `sync` of
+    a flush with the writes that it sends.
+    """
+
+    read_s: float = 0.0
+    write_s: float = 0.0
+    sync_s: float = 0.0
+
+
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """What goes wrong on purpose: a stall, errors, a device that gets full."""
 
@@ -137,6 +149,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     front: Device | None = None
     replication: Replication | None = None
     trouble: Trouble = Trouble()
+    cpu: CpuTime = CpuTime()
     readahead_bytes: int = 131072
     writeback_depth_count: int = 64
     parameters: tuple[tuple[str, str], ...] = ()

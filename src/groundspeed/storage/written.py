@@ -220,6 +220,14 @@ class WrittenReplication(_Model):
         return self
 
 
+class WrittenCpu(_Model):
+    """What a call that waits for the device keeps a processor of the host busy, within its wait."""
+
+    read: RequestTime = Field(default=0.0, description="A read that goes to the device.")
+    write: RequestTime = Field(default=0.0, description="A write past the page cache.")
+    sync: RequestTime = Field(default=0.0, description="A flush with the writes that it sends.")
+
+
 class WrittenTrouble(_Model):
     """What goes wrong on purpose."""
 
@@ -275,6 +283,9 @@ class WrittenProfile(_Model):
         le=1024,
         strict=True,
         description="Requests the kernel keeps in flight when it writes back.",
+    )
+    cpu: WrittenCpu = Field(
+        default=WrittenCpu(), description="Processor time of the host, where it was measured."
     )
     trouble: WrittenTrouble = WrittenTrouble()
     provisioning: str | None = Field(

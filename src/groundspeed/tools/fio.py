@@ -88,13 +88,17 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What one job did. A side that it does not have is None. `cpu_count`: cores it kept busy."""
+    """What one job did. A side that it does not have is None.
+
+    `cpu_count`: cores it kept busy; `kernel_cpu_count`: those of them that were in the kernel.
+    """
 
     name: str
     read: Side | None
     write: Side | None
     sync: Latencies | None
     cpu_count: float
+    kernel_cpu_count: float
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +202,7 @@ def _result(job: dict[str, Any]) -> Result:
         sync=sync if sync.count else None,
         # Percents of the time of all threads together.
         cpu_count=(job["usr_cpu"] + job["sys_cpu"]) / 100 * threads,
+        kernel_cpu_count=job["sys_cpu"] / 100 * threads,
     )
 
 

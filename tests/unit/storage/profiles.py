@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from groundspeed.storage.profile import (
     NO_TIME,
     Counted,
+    CpuTime,
     Device,
     Direction,
     Figure,
@@ -95,6 +96,8 @@ troubles = st.builds(
     size_bytes=st.none() | st.integers(min_value=1, max_value=2**60),
 ) | st.just(Trouble())
 
+cpus = st.builds(CpuTime, read_s=times_s, write_s=times_s, sync_s=times_s) | st.just(CpuTime())
+
 figures = st.builds(
     Figure,
     what=words,
@@ -112,6 +115,7 @@ profiles = st.builds(
     front=st.none() | devices(0),
     replication=st.none() | replications(),
     trouble=troubles,
+    cpu=cpus,
     readahead_bytes=st.integers(min_value=0, max_value=2**30),
     writeback_depth_count=st.integers(min_value=1, max_value=1024),
     parameters=st.dictionaries(names, names, max_size=3).map(lambda given: tuple(given.items())),
