@@ -12,22 +12,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.errors import StoreError, TargetError
-from groundspeed.ports import LoadResult, Progress
+from groundspeed.ports import LoadResult, Progress, Seen, WatchPoints
 from groundspeed.record import (
     Caution,
+    Evidence,
     Histogram,
     LogTotals,
     SecondRow,
+    Series,
     ServerFacts,
     StorageFacts,
     StorageWork,
 )
+from groundspeed.record.evidence import ProbeLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from groundspeed.plan import Command, Trial
     from groundspeed.record import Record
+    from groundspeed.record.evidence import Absent
 
 TRANSACTION_TYPES = {
     "select-only": "<builtin: select only>",
@@ -66,6 +70,7 @@ class MemoryStore:
         self._room = room
         self.raw: dict[str, str] = {}
         self.seconds: dict[tuple[str, int], tuple[SecondRow, ...]] = {}
+        self.series: dict[tuple[str, int], Series] = {}
 
     def records(self) -> tuple[Record, ...]:
         return tuple(self._records)
@@ -83,6 +88,10 @@ class MemoryStore:
     def write_seconds(self, trial_id: str, attempt: int, rows: tuple[SecondRow, ...]) -> None:
         assert (trial_id, attempt) not in [(r.trial.trial_id, r.attempt) for r in self._records]
         self.seconds[trial_id, attempt] = rows
+
+    def write_series(self, trial_id: str, attempt: int, series: Series) -> None:
+        assert (trial_id, attempt) not in [(r.trial.trial_id, r.attempt) for r in self._records]
+        self.series[trial_id, attempt] = series
 
 
 class RecordingListener:
@@ -219,6 +228,10 @@ class FakeTarget:
     def storage_work(self) -> StorageWork | None:
         return self._storage_work
 
+    def watch_points(self) -> WatchPoints:
+        assert self.life == "running"
+        return WatchPoints(conninfo=self.conninfo, password=None, groundspeed_pid=1)
+
     def is_alive(self) -> bool:
         return self.life == "running" and not self.server_died
 
@@ -239,6 +252,76 @@ class FakeTarget:
     def remove(self) -> None:
         self._call("remove", life=("absent", "stopped", "running"))
         self.life = "absent"
+
+
+class FakeWatcher:
+    """Opens watches that see what they are told to; without evidence there are none.
+
+    As with targets, `script` says what happens at a call of `open`, `begin` or `end`.
+    """
+
+    def __init__(
+        self,
+        journal: list[str],
+        *,
+        evidence: Evidence | None = None,
+        series: Series | None = None,
+        script: Mapping[str, Sequence[BaseException | None]] | None = None,
+    ) -> None:
+        self.journal = journal
+        self.points: list[WatchPoints] = []
+        self.watches: list[FakeWatch] = []
+        self._evidence = evidence
+        self._series = series or Series()
+        self._script = {call: list(steps) for call, steps in (script or {}).items()}
+
+    def open(self, points: WatchPoints) -> FakeWatch | None:
+        if self._evidence is None:
+            return None
+        self.points.append(points)
+        self.call("open")
+        seen = Seen(evidence=self._evidence, series=self._series)
+        self.watches.append(FakeWatch(self, seen))
+        return self.watches[-1]
+
+    def call(self, call: str) -> None:
+        """Note a call and let happen what its script says."""
+        self.journal.append(f"watch.{call}")
+        steps = self._script.get(call, [])
+        step = steps.pop(0) if steps else None
+        if step is not None:
+            raise step
+
+
+class FakeWatch:
+    """One watch; it counts at most once, between begin and end."""
+
+    def __init__(self, watcher: FakeWatcher, seen: Seen) -> None:
+        self._watcher = watcher
+        self._seen = seen
+        self.life = "open"
+
+    def begin(self) -> None:
+        assert self.life == "open", f"begin while {self.life}"
+        self.life = "counting"
+        self._watcher.call("begin")
+
+    def end(self) -> Seen:
+        assert self.life == "counting", f"end while {self.life}"
+        self.life = "open"
+        self._watcher.call("end")
+        return self._seen
+
+    def close(self) -> None:
+        self.life = "closed"
+        self._watcher.call("close")
+
+
+def evidence(*absent: Absent) -> Evidence:
+    """What probes saw of a trial in which there was nothing to see."""
+    return Evidence(
+        level=ProbeLevel.FULL, started_at_s=1_700_000_000.0, elapsed_s=2.0, absent=absent
+    )
 
 
 def log_totals(count: int, *, latency_us: int = 100) -> LogTotals:

@@ -19,6 +19,8 @@ from groundspeed import plan, run, spec, store
 from groundspeed.cli import session, storage_places
 from groundspeed.errors import TargetError
 from groundspeed.probes.host import Host
+from groundspeed.probes.watching import ProcessWatcher
+from groundspeed.record.evidence import ProbeLevel
 from groundspeed.store import RunLock, RunStore
 from groundspeed.targets import installation, process
 from groundspeed.targets.leases import LeaseFile
@@ -61,6 +63,7 @@ def suite_of(  # noqa: PLR0913 - each is one key of a suite
     warm_up: str = "200ms",
     settings: dict[str, Any] | None = None,
     scale: int = 1,
+    probes: str = "full",
     **pgbench: str | int,
 ) -> str:
     """Write a suite file."""
@@ -73,7 +76,12 @@ def suite_of(  # noqa: PLR0913 - each is one key of a suite
             "clients": list(clients),
             "threads": list(threads),
             "scale": scale,
-            "measure": {"duration": duration, "warm_up": warm_up, "repeats": repeats},
+            "measure": {
+                "duration": duration,
+                "warm_up": warm_up,
+                "repeats": repeats,
+                "probes": probes,
+            },
             "pgbench": pgbench,
         },
         sort_keys=False,
@@ -193,6 +201,7 @@ def run_with_targets(
             clock=session.SystemClock(),
             listener=Listening(watch, hooks(outfit.targets)),
             host=Host().host_facts(),
+            watcher=ProcessWatcher(ProbeLevel(made.probes)),
         )
         try:
             run.execute(made, crew)

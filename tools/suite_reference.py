@@ -40,7 +40,9 @@ def kind(schema: dict[str, Any]) -> str:
     # Ordered and each once; "null" only says that the key may be left out.
     kinds = dict.fromkeys(kind(s) for s in choices if s.get("type") != "null")
     words = {"string": "text", "integer": "whole number", "number": "number"}
-    if kinds:
+    if len(kinds) == 2 and f"list of {next(iter(kinds))}" in kinds:  # noqa: PLR2004 - and its list
+        text = f"{next(iter(kinds))}, or a list of them"
+    elif kinds:
         text = " or ".join(kinds)
     elif "$ref" in schema:
         text = f"`{schema['$ref'].rpartition('/')[2]}`"

@@ -18,6 +18,9 @@ class ExitCode(IntEnum):
     TARGET = 4
     TRIALS_FAILED = 5
     REGRESSION = 6
+    # 7 is kept for a gate that cannot decide.
+    CONFOUNDED = 8
+    MISTAKES_FOUND = 9
     # As a shell reports a process ended by SIGINT: what callers of a benchmark script expect.
     INTERRUPTED = 130
 
@@ -68,3 +71,9 @@ class TrialsFailedError(GroundspeedError):
     """The run came to its end, but some trials have no measurement."""
 
     exit_code = ExitCode.TRIALS_FAILED
+
+
+class ConfoundedError(GroundspeedError):
+    """Environments differ in more than what is compared, and that was to be refused."""
+
+    exit_code = ExitCode.CONFOUNDED

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from groundspeed import spec
 from groundspeed.errors import SpecError, StoreError
 
 if TYPE_CHECKING:
+    # For types alone: records carry trials, and the probe process, which reads records' types,
+    # would otherwise load all that decoding a suite takes.
     from collections.abc import Mapping, Sequence
     from random import Random
+
+    from groundspeed import spec
 
 PLAN_FORMAT = 1
 
@@ -32,6 +35,10 @@ INITIALISE_S_PER_SCALE = 0.15
 ENVIRONMENT_SET_UP_S = 1.5
 TRIAL_OVERHEAD_S = 0.8
 RESET_S_PER_SCALE = 0.004
+
+
+# A pgbench command of a script, in any case.
+_SLEEP = re.compile(r"^\s*\\sleep\b", re.MULTILINE | re.IGNORECASE)
 
 
 class TargetKind(Enum):
@@ -88,6 +95,11 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True):
     script: str | None = None
     writes: bool
 
+    @property
+    def pauses(self) -> bool:
+        """Whether its clients sleep between their statements."""
+        return self.script is not None and _SLEEP.search(self.script) is not None
+
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One combination of factors."""
@@ -141,6 +153,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     workloads: tuple[WorkloadPlan, ...]
     trials: tuple[Trial, ...]
     estimate: Estimate
+    # A word of record.evidence.ProbeLevel; plans that are older watch nothing.
+    probes: str = "off"
+    # In what environments are meant to differ; None where the suite does not say.
+    vary: tuple[str, ...] | None = None
+    # Burst credits of emulated devices are spent before each trial.
+    drain: bool = False
 
     def environment(self, name: str) -> EnvironmentPlan:
         """Find an environment by name. Raises StopIteration when there is none."""
@@ -199,6 +217,9 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
         workloads=workloads,
         trials=trials,
         estimate=_estimate(suite, environments, workloads, trials),
+        probes=suite.measure.probes,
+        vary=suite.vary,
+        drain=suite.measure.drain,
     )
 
 
@@ -227,7 +248,7 @@ def _environments(
     for (name, asked), slug in zip(
         suite.environments.items(), slugs(tuple(suite.environments)), strict=True
     ):
-        if isinstance(asked, spec.ServerEnvironment):
+        if asked.target == "server":
             plans.append(
                 EnvironmentPlan(
                     name=name,
@@ -285,9 +306,9 @@ def _refuse_unseen_io(suite: spec.Suite, name: str, asked: spec.EmbeddedEnvironm
 
 
 def _workload(asked: spec.Workload, scripts: Mapping[str, str]) -> WorkloadPlan:
-    if isinstance(asked, spec.ScriptWorkload):
-        return WorkloadPlan(name=asked.name, script=scripts[asked.script], writes=asked.writes)
-    return WorkloadPlan(name=asked, writes=asked != "select-only")
+    if isinstance(asked, str):
+        return WorkloadPlan(name=asked, writes=asked != "select-only")
+    return WorkloadPlan(name=asked.name, script=scripts[asked.script], writes=asked.writes)
 
 
 def _threads(suite: spec.Suite, clients: int) -> tuple[int, ...]:

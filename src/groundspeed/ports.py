@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from groundspeed.record import LogTotals, SecondRow
+from groundspeed.record import Evidence, LogTotals, SecondRow, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,31 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float
     log: LogTotals | None = None
     seconds: tuple[SecondRow, ...] = ()
+
+
+class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Where probes find a server and its load; None where it is not on this machine.
+
+    The load tool is found by its name among the descendants of `groundspeed_pid`. `password` never
+    reaches a file or an argument list. `variables` are those of libpq (PG*) that count beside the
+    connection string; no others do.
+    """
+
+    conninfo: str
+    password: str | None
+    groundspeed_pid: int
+    load_program: str = "pgbench"
+    server_pid: int | None = None
+    data_directory: str | None = None
+    wal_directory: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a watch saw of one measured load."""
+
+    evidence: Evidence
+    series: Series
 
 
 class Clock(Protocol):
@@ -122,6 +147,10 @@ class Target(Protocol):
         """Tell what an emulated device did since `reset_statistics`; None where none is."""
         ...
 
+    def watch_points(self) -> WatchPoints:
+        """Tell where probes find the running server."""
+        ...
+
     def is_alive(self) -> bool:
         """Tell whether the server still answers."""
         ...
@@ -155,6 +184,30 @@ class Probe(Protocol):
         ...
 
 
+class Watch(Protocol):
+    """Watches one trial, from before its warm-up on; never fails it."""
+
+    def begin(self) -> None:
+        """Count from here: the measured load is about to start."""
+        ...
+
+    def end(self) -> Seen:
+        """Stop counting and tell what was seen; what was not is in `Evidence.absent`."""
+        ...
+
+    def close(self) -> None:
+        """End without an answer, or after it; may be called twice."""
+        ...
+
+
+class Watcher(Protocol):
+    """Opens watches."""
+
+    def open(self, points: WatchPoints) -> Watch | None:
+        """Begin to look at a running server; None where nothing shall be watched."""
+        ...
+
+
 class Store(Protocol):
     """Keeps what happened."""
 
@@ -172,6 +225,10 @@ class Store(Protocol):
 
     def write_seconds(self, trial_id: str, attempt: int, rows: tuple[SecondRow, ...]) -> None:
         """Keep the per-second series of a trial."""
+        ...
+
+    def write_series(self, trial_id: str, attempt: int, series: Series) -> None:
+        """Keep what probes saw in each second of a trial."""
         ...
 
 

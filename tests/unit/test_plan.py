@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from collections import Counter, defaultdict
 
 import msgspec
@@ -217,3 +220,24 @@ def test_io_uring_is_the_users_choice_elsewhere() -> None:
         "postgres.settings={io_method: io_uring}",
         "environments.emulated.settings={io_method: sync}",
     )
+
+
+def test_a_plan_knows_what_is_watched_and_what_may_differ() -> None:
+    made = make(SUITE, "measure.probes=light", "vary=[storage, settings]")
+    assert (made.probes, made.vary) == ("light", ("storage", "settings"))
+    assert plans.decode(plans.encode(made), source="plan.json") == made
+    assert (make(SUITE).probes, make(SUITE).vary) == ("full", None)
+
+
+def test_plans_from_before_probes_watch_nothing() -> None:
+    old = json.loads(plans.encode(make(SUITE)))
+    del old["probes"], old["vary"]
+    again = plans.decode(msgspec.json.encode(old), source="plan.json")
+    assert (again.probes, again.vary) == ("off", None)
+
+
+def test_what_a_plan_is_made_of_loads_nothing_that_decodes_suites() -> None:
+    """The probe process reads the types of plans and records while a server is being measured."""
+    code = "import sys, groundspeed.ports; print({'pydantic', 'yaml', 'psycopg'} & {*sys.modules})"
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -16,6 +16,7 @@ from tests import examples
 from tests.fakes import (
     FakeClock,
     FakeTarget,
+    FakeWatcher,
     MemoryStore,
     RecordingListener,
     failed_load,
@@ -67,6 +68,7 @@ class World:
             e.name: FakeTarget(e.name, self.journal, clock=self.clock) for e in made.environments
         }
         self.unavailable: dict[str, str] = {}
+        self.watcher = FakeWatcher(self.journal)
 
     def script(self, name: str, **steps: Sequence[BaseException | LoadResult | None]) -> None:
         named = {call.replace("__", " "): step for call, step in steps.items()}
@@ -80,6 +82,7 @@ class World:
             clock=self.clock,
             listener=self.listener,
             host=examples.make_host(),
+            watcher=self.watcher,
         )
         run.execute(self.plan, crew)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -284,6 +285,69 @@ def test_the_schema_is_json_and_knows_no_password() -> None:
     text = json.dumps(spec.json_schema())
     assert '"password"' not in text
     assert json.loads(text)["$schema"].endswith("2020-12/schema")
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("{}", "full"),
+        ("{probes: off}", "off"),
+        ("{probes: 'off'}", "off"),
+        ("{probes: light}", "light"),
+    ],
+)
+def test_probes_have_a_level_and_a_bare_off_is_one(text: str, level: str) -> None:
+    suite = spec.load_suite(f"{GOOD}measure: {text}\n", source="s.yaml")
+    assert suite.measure.probes == level
+
+
+def test_an_unknown_level_is_told() -> None:
+    found = complaints(GOOD + "measure: {probes: lihgt}")
+    assert found == [("s.yaml: measure.probes: 'lihgt' is not known", "did you mean 'light'?")]
+    assert complaints(GOOD + "measure: {probes: on}")[0][1] == "write one of off, light, full"
+
+
+@pytest.mark.parametrize(
+    ("line", "vary"),
+    [
+        ("", None),
+        ("vary: storage", ("storage",)),
+        ("vary: [storage, memory]", ("storage", "memory")),
+        ("vary: []", ()),
+        ("vary: settings.huge_pages", ("settings.huge_pages",)),
+    ],
+)
+def test_what_varies_is_a_word_a_list_or_not_declared(
+    line: str, vary: tuple[str, ...] | None
+) -> None:
+    assert spec.load_suite(GOOD + line, source="s.yaml").vary == vary
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("vary: storge", "vary.0: 'storge' is not known", "did you mean 'storage'?"),
+        ("vary: [cpu, hots]", "vary.1: 'hots' is not known", "did you mean 'host'?"),
+        (
+            "vary: settings.Huge",
+            "vary.0: 'settings.Huge' names no setting",
+            "write settings.NAME in lower case",
+        ),
+        ("vary: [cpu, cpu]", "vary: names a value twice", SEE),
+        ("vary: 5", "vary: not a list", "write a list, as in [1, 8]"),
+    ],
+)
+def test_a_wrong_word_in_what_varies_is_told(line: str, message: str, hint: str) -> None:
+    assert complaints(GOOD + line) == [(f"s.yaml: {message}", hint)]
+
+
+def test_the_schema_takes_a_word_or_a_list_of_what_varies() -> None:
+    described = spec.json_schema()["properties"]["vary"]
+    word, words, nothing = described["anyOf"]
+    assert "storage" in word["anyOf"][0]["enum"]
+    assert re.fullmatch(word["anyOf"][1]["pattern"], "settings.huge_pages")
+    assert words["items"] == word
+    assert nothing == {"type": "null"}
 
 
 KEYS = {

@@ -12,13 +12,15 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
+from pyarrow import parquet
 
 from groundspeed import plan, record, spec, store
 from groundspeed.errors import ExitCode, StoreError
-from groundspeed.record import Failed, Skipped
+from groundspeed.record import Failed, Series, Skipped
 from groundspeed.store import RunLock, RunStore
-from tests import examples
+from tests import examples, fakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,6 +155,99 @@ def test_a_record_stands_on_one_line_whatever_is_in_it(run_dir: Path) -> None:
     (found,) = store.read_run(run_dir).records
     assert found.outcome == Failed(reason=reason, retryable=True)
     assert found.trial == trial
+
+
+# -- what probes saw
+
+SERIES = Series(
+    columns=("second_index", "wal_bytes_per_s", "wait_lock_count"),
+    values=((0, 1, 2), (8192.5, None, 1e12), (None, None, None)),
+)
+
+
+def keep_watched(run_dir: Path, series: Series, *, first: int = 0) -> Path:
+    opened = RunStore(run_dir)
+    trial = plan_of().trials[first]
+    opened.write_series(trial.trial_id, 1, series)
+    made = examples.make_record(trial, examples.make_measured())
+    opened.append(msgspec.structs.replace(made, evidence=fakes.evidence()))
+    opened.close()
+    return run_dir / "series" / f"{trial.trial_id}.1.evidence.parquet"
+
+
+@pytest.mark.parametrize("series", [SERIES, Series()])
+def test_a_series_is_the_same_after_its_file(run_dir: Path, series: Series) -> None:
+    keep_watched(run_dir, series)
+    run = store.read_run(run_dir)
+    assert run.series == {plan_of().trials[0].trial_id: series}
+    assert run.cautions == ()
+
+
+def test_a_series_is_parquet_with_units_in_its_names(run_dir: Path) -> None:
+    table = parquet.read_table(keep_watched(run_dir, SERIES))
+    assert table.to_pydict() == dict(zip(SERIES.columns, map(list, SERIES.values), strict=True))
+    assert [str(kind) for kind in table.schema.types] == ["int64", "double", "double"]
+
+
+def test_an_hour_of_series_is_small(run_dir: Path) -> None:
+    rng = Random(1)
+    columns = [tuple(rng.uniform(0, 1e9) for _ in range(3600)) for _ in range(30)]
+    names = tuple(f"c{number}_count" for number in range(30))
+    indices = tuple(range(3600))
+    path = keep_watched(
+        run_dir, Series(columns=("second_index", *names), values=(indices, *columns))
+    )
+    assert path.stat().st_size < 3600 * 31 * 9
+
+
+def test_lost_series_are_one_caution_and_cost_no_record(run_dir: Path) -> None:
+    paths = [keep_watched(run_dir, SERIES, first=number) for number in range(3)]
+    paths[0].unlink()
+    paths[1].write_bytes(b"PAR1 not")
+    run = store.read_run(run_dir)
+    assert len(run.records) == 3
+    assert list(run.series) == [plan_of().trials[2].trial_id]
+    (caution,) = run.cautions
+    assert caution.code == "lost-series"
+    assert caution.message.startswith(f"series/{paths[0].name} and 1 more:")
+
+
+def test_a_series_that_was_damaged_anywhere_is_lost_or_the_same(run_dir: Path) -> None:
+    path = keep_watched(run_dir, SERIES)
+    whole, trial_id = path.read_bytes(), plan_of().trials[0].trial_id
+    lost = 0
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        run = store.read_run(run_dir)
+        figures = run.series[trial_id].values if run.series else SERIES.values
+        assert figures == SERIES.values
+        lost += not run.series
+    assert lost
+
+
+def test_records_without_evidence_lack_no_series(run_dir: Path) -> None:
+    keep(run_dir, 2)
+    run = store.read_run(run_dir)
+    assert (run.series, run.cautions) == ({}, ())
+
+
+def test_what_may_differ_is_read_with_the_run(tmp_path: Path) -> None:
+    made = msgspec.structs.replace(plan_of(), vary=("storage",))
+    assert store.read_run(store.create_run(tmp_path, made, "r")).vary == ("storage",)
+
+
+def test_runs_without_probes_never_load_what_writes_series(run_dir: Path) -> None:
+    keep(run_dir, 1)
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom groundspeed import store\n"
+        "store.read_run(Path(sys.argv[1]))\nprint('pyarrow' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code, str(run_dir)), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
 
 
 # -- a full disk

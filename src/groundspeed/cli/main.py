@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": ("plan_command", "Show what a run would do, without running it."),
     "resume": ("resume", "Go on with an interrupted run; finished trials stay."),
     "report": ("report_command", "Make a report of one run or of several together."),
+    "why": ("why_command", "Tell what held a trial back, and what was seen of it."),
     "runs": ("runs", "List the runs in a results directory, newest first."),
     "presets": ("presets_command", "List the built-in suites, or print one."),
     "profiles": ("profiles_command", "List the storage profiles to emulate, or explain one."),

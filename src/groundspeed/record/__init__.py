@@ -10,6 +10,7 @@ import msgspec
 
 from groundspeed.errors import StoreError
 from groundspeed.plan import Trial
+from groundspeed.record.evidence import Evidence, Series
 from groundspeed.record.storage import CreditsLeft, StorageFacts, StorageSecond, StorageWork
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "RECORD_FORMAT",
     "Caution",
     "CreditsLeft",
+    "Evidence",
     "Failed",
     "Histogram",
     "HostFacts",
@@ -30,6 +32,7 @@ __all__ = [
     "Provenance",
     "Record",
     "SecondRow",
+    "Series",
     "ServerFacts",
     "Setting",
     "Skipped",
@@ -269,6 +272,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     cautions: tuple[Caution, ...] = ()
     # None where no device was emulated, and in records that are older.
     storage_work: StorageWork | None = None
+    # None where nothing was watched, and in records that are older.
+    evidence: Evidence | None = None
 
 
 _ENCODER = msgspec.json.Encoder()

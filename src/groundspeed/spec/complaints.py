@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 # Discriminators and tags that pydantic puts in a path although no file has them.
-_TAGS = {"embedded", "server", "built-in", "script", "word", "list"}
+_TAGS = {"embedded", "server", "built-in", "script", "word", "list", "setting"}
 _SETTING_TYPES = {"str", "int", "float", "bool"}
 # Kinds of errors of pydantic that speak of Python, in words of a YAML file: what and hint.
 _WORDS = {
@@ -40,7 +40,7 @@ _WORDS = {
     "string_too_short": ("empty", "write a name"),
     "setting_type": ("not a value", "write text, a number, true or false"),
 }
-_TAGGED_FIELDS = {"environments", "workloads", "threads"}
+_TAGGED_FIELDS = {"environments", "workloads", "threads", "vary"}
 _PROFILE_TAGS = {"named", "inline"}
 
 

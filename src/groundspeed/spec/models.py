@@ -5,12 +5,14 @@ Passwords are taken out of a DSN here, before anything else of the project can s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from psycopg import conninfo
 from psycopg import errors as psycopg_errors
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -29,6 +31,8 @@ from groundspeed.spec.quantities import (
     Rate,
     Size,
     WholeDuration,
+    word_or_words,
+    yaml_off,
 )
 
 BuiltinWorkload = Literal["select-only", "simple-update", "tpcb-like"]
@@ -48,6 +52,48 @@ Threads = Annotated[
 ]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
 Settings = Mapping[SettingName, str | int | float | bool]
+
+
+ProbeLevel = Annotated[Literal["off", "light", "full"], yaml_off]
+Varied = Literal[
+    "storage",
+    "settings",
+    "version",
+    "memory",
+    "cpu",
+    "host",
+    "network",
+    "connection",
+    "extensions",
+]
+
+
+def _varied_kind(value: object) -> str:
+    return "setting" if str(value).startswith("settings.") else "word"
+
+
+_VARIED_SETTING = r"^settings\.[a-z_][a-z0-9_.]*$"
+
+
+def _is_setting(value: str) -> str:
+    # In lower case, as the server tells them.
+    if not re.fullmatch(_VARIED_SETTING, value):
+        msg = f"{value!r} names no setting: write settings.NAME in lower case"
+        raise ValueError(msg)
+    return value
+
+
+VariedSetting = Annotated[str, AfterValidator(_is_setting)]
+Vary = Annotated[
+    tuple[
+        Annotated[
+            Annotated[Varied, Tag("word")] | Annotated[VariedSetting, Tag("setting")],
+            Discriminator(_varied_kind),
+        ],
+        ...,
+    ],
+    *word_or_words(get_args(Varied), _VARIED_SETTING),
+]
 
 
 class _Model(BaseModel):
@@ -224,6 +270,15 @@ class Measure(_Model):
     duration: WholeDuration = Field(default=60.0, description="Measured time of a trial.")
     warm_up: Duration = Field(default=5.0, description="Load before it that is not counted.")
     repeats: Count = Field(default=3, description="Trials of each cell, each in its own block.")
+    probes: ProbeLevel = Field(
+        default="full",
+        description="What is watched while a trial is measured: nothing; counters and the machine,"
+        " once a second; or what sessions wait for too, ten times a second.",
+    )
+    drain: bool = Field(
+        default=False,
+        description="Whether burst credits of emulated devices are spent before each trial.",
+    )
 
 
 class Pgbench(_Model):
@@ -260,6 +315,11 @@ class Suite(_Model):
     scale: Count = Field(default=100, description="pgbench scale: 100,000 accounts, about 15 MiB.")
     measure: Measure = Measure()
     pgbench: Pgbench = Pgbench()
+    vary: Vary | None = Field(
+        default=None,
+        description="In what the environments are meant to differ, settings.NAME for one setting. A"
+        " report then names every other difference at the verdicts it could confound.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Suite:

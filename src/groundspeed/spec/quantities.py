@@ -1,4 +1,4 @@
-"""Numbers and names as suite and profile files write them: each number with its unit."""
+"""Numbers, names and words as suite and profile files write them: each number with its unit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from groundspeed import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def from_text(parse: Callable[[str], float], example: str) -> BeforeValidator:
@@ -38,6 +38,27 @@ def _no_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
         msg = "names a value twice"
         raise ValueError(msg)
     return values
+
+
+def _off(value: object) -> object:
+    return "off" if value is False else value
+
+
+# YAML 1.1, which PyYAML reads, takes a bare off for false.
+yaml_off = BeforeValidator(_off)
+
+
+def word_or_words(
+    words: Sequence[str], pattern: str
+) -> tuple[BeforeValidator, AfterValidator, WithJsonSchema]:
+    """Read a list of `words` or what fits a pattern, each once; one may stand without the list."""
+
+    def read(value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    word = {"anyOf": [{"enum": list(words)}, {"pattern": pattern}], "type": "string"}
+    schema = {"anyOf": [word, {"items": word, "type": "array", "uniqueItems": True}]}
+    return BeforeValidator(read), AfterValidator(_no_repetition), WithJsonSchema(schema)
 
 
 def quantity_schema(pattern: str, example: str) -> WithJsonSchema:

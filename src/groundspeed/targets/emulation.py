@@ -16,6 +16,7 @@ import msgspec
 
 from groundspeed import native
 from groundspeed.errors import TargetError
+from groundspeed.record import Caution
 from groundspeed.storage import counters
 from groundspeed.storage.device_config import device_config
 from groundspeed.targets import places, process, remains
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from groundspeed.record import Caution, StorageFacts, StorageWork
+    from groundspeed.record import StorageFacts, StorageWork
     from groundspeed.storage.counters import Counters
     from groundspeed.storage.placement import Emulation
+    from groundspeed.storage.profile import Profile
     from groundspeed.targets.leases import LeaseFile
     from groundspeed.targets.process import Account
 
@@ -36,6 +38,12 @@ _LABEL_FILE = "label"
 _SEED = 1
 # LD_PRELOAD is a list: a path with one of these in it cannot be named.
 _SEPARATORS = frozenset(": \t\n")
+
+_DRAINED = Caution(
+    code="drained",
+    message="the burst credits of the emulated device were spent before the trial: it shows what"
+    " the device can keep up",
+)
 
 
 def shim_path() -> Path:
@@ -56,14 +64,18 @@ class EmulatedDevice:
         lease: LeaseFile,
         doubts: tuple[Caution, ...] = (),
         is_public: bool = False,
+        drain: bool = False,
     ) -> None:
         """Make nothing yet. `doubts` are about the real directory, found before.
+
+        With `drain` every trial begins with burst credits spent, not given back.
 
         The state is the account's, or where `is_public` of everybody who knows its random name: a
         command that root started may give up its rights before it starts the server.
         """
         self.emulation = emulation
-        self.doubts = doubts
+        self._drains = drain and has_credits(emulation.profile)
+        self.doubts = (*doubts, _DRAINED) if self._drains else doubts
         self._name = owned_name
         self._account = account
         self._lease = lease
@@ -135,8 +147,8 @@ class EmulatedDevice:
         return read_counters(self.state_file)
 
     def begin(self) -> None:
-        """Give back the burst credits and count from here."""
-        tool("refill", self.state_file)
+        """Give back the burst credits, or spend them where that was asked, and count from here."""
+        tool("drain" if self._drains else "refill", self.state_file)
         self._before = self.counters()
 
     def work(self) -> StorageWork | None:
@@ -183,6 +195,12 @@ class EmulatedDevice:
             if path is not None:
                 places.remove(path, self._lease)
         self._directory = self._shim_copy = None
+
+
+def has_credits(profile: Profile) -> bool:
+    """Whether a device or the front before it has a burst bucket that could be drained."""
+    tiers = [profile.device, *([profile.front] if profile.front else [])]
+    return any(limit.credits_count > 0 for tier in tiers for limit in tier.limits)
 
 
 def label_of(state_file: Path) -> str | None:

@@ -7,6 +7,7 @@ before it is made.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.errors import TargetError
+from groundspeed.ports import WatchPoints
 from groundspeed.record import StorageFacts
 from groundspeed.targets import cluster, installation, leases, load, places, sql
 from groundspeed.targets.leases import LeaseFile
@@ -267,6 +269,18 @@ class EmbeddedTarget:
             variables={},
             limit_s=limit_s,
             on_progress=on_progress,
+        )
+
+    def watch_points(self) -> WatchPoints:
+        """Tell where probes find the running server; all of it is on this machine."""
+        return WatchPoints(
+            conninfo=self._address.conninfo,
+            password=self._address.password,
+            groundspeed_pid=os.getpid(),
+            server_pid=self._server.pid,
+            # Where they really are: the log may be a link to storage of its own.
+            data_directory=str(self.data_directory.resolve()),
+            wal_directory=str((self.data_directory / "pg_wal").resolve()),
         )
 
     def is_alive(self) -> bool:

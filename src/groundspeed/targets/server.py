@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from groundspeed import spec
 from groundspeed.errors import TargetError
+from groundspeed.ports import WatchPoints
 from groundspeed.targets import installation, leases, load, places, sql
 from groundspeed.targets.leases import OwnedDatabase
 from groundspeed.tools import pgbench
@@ -178,6 +179,19 @@ class ServerTarget:
     def storage_work(self) -> StorageWork | None:
         """Nothing is known of a given server's storage."""
         return None
+
+    def watch_points(self) -> WatchPoints:
+        """Tell where probes find it: over SQL alone.
+
+        Also where it runs on this machine. Whoever listens on its socket need not be the server
+        (a pooler, a tunnel, the end of a container's port), and a wrong process is worse than none.
+        """
+        return WatchPoints(
+            conninfo=self._address.conninfo,
+            password=self._address.password,
+            groundspeed_pid=os.getpid(),
+            variables=tuple(_libpq_variables().items()),
+        )
 
     def is_alive(self) -> bool:
         """Tell whether the server answers."""

@@ -195,10 +195,10 @@ def reset_statistics(address: Address) -> tuple[Caution, ...]:
 
 
 def wait_for_clients_to_leave(address: Address, *, limit_s: float = 30.0) -> None:
-    """Return when no other client backend is left in the database.
+    """Return when no other client backend is left in the database, but those of groundspeed.
 
-    A load that was ended leaves backends that finish their transaction first. Raises TargetError
-    when some are there after `limit_s`.
+    A load that was ended leaves backends that finish their transaction first; that of the probes
+    stays. Raises TargetError when some are there after `limit_s`.
     """
     with connect(address) as connection:
         pauses = [0.005] * 40 + [0.1] * int(limit_s * 10)
@@ -206,6 +206,7 @@ def wait_for_clients_to_leave(address: Address, *, limit_s: float = 30.0) -> Non
             row = connection.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                 " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+                " AND starts_with(application_name, 'groundspeed') IS NOT TRUE"
             ).fetchone()
             if row == (0,):
                 return

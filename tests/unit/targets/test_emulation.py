@@ -6,11 +6,13 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from groundspeed.errors import TargetError
 from groundspeed.storage import catalogue
 from groundspeed.storage.placement import Emulation
+from groundspeed.storage.profile import Counted, Limit
 from groundspeed.targets import emulation, process
 from groundspeed.targets.emulation import EmulatedDevice
 from groundspeed.targets.leases import LeaseFile
@@ -70,6 +72,52 @@ def test_a_program_is_counted_from_the_beginning_of_a_trial(
     work = device.work()
     assert work is not None
     assert (work.write_call_count, work.write_bytes) == (1, 4)
+    device.remove()
+
+
+BURST = msgspec.structs.replace(
+    NULL,
+    profile=msgspec.structs.replace(
+        NULL.profile,
+        device=msgspec.structs.replace(
+            NULL.profile.device,
+            limits=(
+                # A credit comes back in 1,000 s: none of them while the test looks.
+                Limit(of=Counted.REQUESTS, rate_per_s=0.001, credits_count=500),
+                Limit(of=Counted.BYTES, rate_per_s=1e12),
+            ),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("left", [500, 0])
+def test_a_trial_begins_with_all_credits_or_drained(
+    lease: LeaseFile, tmp_path: Path, left: int
+) -> None:
+    drain = left == 0
+    device = EmulatedDevice(
+        BURST, f"groundspeed-{tmp_path.name}", account=None, lease=lease, drain=drain
+    )
+    device.make([tmp_path])
+    assert [c.left for c in device.counters().credits] == [500]
+    for _ in range(2):
+        device.begin()
+        work = device.work()
+        assert work is not None
+        assert [(c.left, c.capacity) for c in work.credits] == [(left, 500)]
+    assert [doubt.code for doubt in device.doubts] == (["drained"] if drain else [])
+    device.remove()
+
+
+def test_a_device_without_credits_has_none_to_drain(lease: LeaseFile, tmp_path: Path) -> None:
+    device = EmulatedDevice(
+        NULL, f"groundspeed-{tmp_path.name}", account=None, lease=lease, drain=True
+    )
+    assert device.doubts == ()
+    device.make([tmp_path])
+    device.begin()
+    assert device.counters().credits == ()
     device.remove()
 
 

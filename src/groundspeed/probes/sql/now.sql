@@ -1,0 +1,2 @@
+-- groundspeed probe: the server's clock
+SELECT clock_timestamp() AS now

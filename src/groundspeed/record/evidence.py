@@ -1,0 +1,364 @@
+"""Evidence: what probes saw while a trial was measured, and a series of it for each second.
+
+Everything is of the measured time alone, without the warm-up. What a probe could not see is None,
+and why it could not is told once, as `Absent`. This module measures nothing and judges nothing.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+
+class ProbeLevel(Enum):
+    """How much is watched: nothing; counters and host once a second; and waits at 10 Hz too."""
+
+    OFF = "off"
+    LIGHT = "light"
+    FULL = "full"
+
+
+class Absent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be seen. `what` is a stable slug such as "io-timing"."""
+
+    what: str
+    reason: str
+
+
+class ProbeCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What watching cost: processor time of the probe process, and time its queries took."""
+
+    probe: str
+    call_count: int
+    cpu_s: float
+    elapsed_s: float
+    slowest_s: float
+
+
+class WaitGroup(Enum):
+    """Who waited: clients that were at work, or the server's own processes."""
+
+    CLIENT = "client"
+    BACKGROUND = "background"
+
+
+class WaitCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many samples found a session in one wait.
+
+    `wait_class` is pg_stat_activity's wait_event_type, "CPU" where a session at work waits for
+    nothing. Idle sessions and ClientRead are no database time and not here. `backend_type` is the
+    server's own word for background processes, "" for clients. Mean sessions in this wait:
+    sample_count / Evidence.activity_sample_count.
+    """
+
+    group: WaitGroup
+    wait_class: str
+    event: str
+    sample_count: int
+    backend_type: str = ""
+
+
+class EventKind(Enum):
+    """What may coincide with a stall."""
+
+    CHECKPOINT = "checkpoint"
+    AUTOVACUUM = "autovacuum"
+    WAL_SWITCH = "wal-switch"
+
+
+class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something on the time line; seconds since the measured load began.
+
+    `elapsed_s` is None where its end was not seen. `detail`: the table of an autovacuum, whether
+    a checkpoint was timed or requested.
+    """
+
+    kind: EventKind
+    at_s: float
+    elapsed_s: float | None = None
+    detail: str = ""
+
+
+class DatabaseWork(msgspec.Struct, frozen=True, kw_only=True):
+    """pg_stat_database of the database under test: growth over the trial. Blocks have 8 KiB.
+
+    `block_read_s` and `block_write_s` are None unless track_io_timing is on. `cached_ratio` of
+    all reads is hit / (hit + read): found in shared buffers.
+    """
+
+    commit_count: int
+    rollback_count: int
+    block_hit_count: int
+    block_read_count: int
+    block_read_s: float | None = None
+    block_write_s: float | None = None
+    temp_file_count: int
+    temp_bytes: int
+    deadlock_count: int
+    conflict_count: int
+
+    @property
+    def cached_ratio(self) -> float | None:
+        """Share of block reads that found their block in shared buffers; None without any."""
+        total = self.block_hit_count + self.block_read_count
+        return self.block_hit_count / total if total else None
+
+
+class WalWork(msgspec.Struct, frozen=True, kw_only=True):
+    """pg_stat_wal (from 14): growth over the trial; writes and syncs as far as the version tells.
+
+    PostgreSQL 18 moved writes and syncs to pg_stat_io; they are here all the same. Times are None
+    unless track_wal_io_timing is on.
+    """
+
+    record_count: int
+    full_page_count: int
+    bytes: int
+    buffers_full_count: int
+    write_count: int | None = None
+    sync_count: int | None = None
+    write_s: float | None = None
+    sync_s: float | None = None
+
+
+class CheckpointWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Checkpoints and who wrote dirty buffers: pg_stat_bgwriter, from 17 pg_stat_checkpointer.
+
+    `backend_buffer_count` is what client backends had to write themselves (from 17: pg_stat_io).
+    """
+
+    timed_count: int
+    requested_count: int
+    write_s: float
+    sync_s: float
+    buffer_count: int
+    cleaned_buffer_count: int
+    stopped_clean_count: int
+    allocated_buffer_count: int
+    backend_buffer_count: int | None = None
+    backend_sync_count: int | None = None
+
+
+class IoWork(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of pg_stat_io (from 16) with growth over the trial; rows of zeros are left out.
+
+    Times are None unless track_io_timing is on.
+    """
+
+    backend_type: str
+    object: str
+    context: str
+    read_count: int
+    read_bytes: int
+    write_count: int
+    write_bytes: int
+    extend_count: int
+    hit_count: int
+    eviction_count: int
+    sync_count: int
+    read_s: float | None = None
+    write_s: float | None = None
+    sync_s: float | None = None
+
+
+class TableWork(msgspec.Struct, frozen=True, kw_only=True):
+    """One table that the workload touched: its size with indexes at the end, growth otherwise."""
+
+    name: str
+    size_bytes: int
+    sequential_scan_count: int
+    index_scan_count: int
+    insert_count: int
+    update_count: int
+    hot_update_count: int
+    delete_count: int
+    dead_row_count: int
+    autovacuum_count: int
+
+
+class StatementWork(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement by pg_stat_statements, where that is installed; growth over the trial."""
+
+    query: str
+    call_count: int
+    elapsed_s: float
+    block_read_count: int
+    wal_bytes: int
+
+
+class ServerSizes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the guards compare: sizes of what is touched and of what could hold it.
+
+    `touched_bytes` are the tables of the workload with their indexes, before the trial.
+    """
+
+    database_bytes: int
+    touched_bytes: int
+    shared_buffers_bytes: int
+    max_connections_count: int
+    huge_pages_status: str | None = None
+    data_checksums: str | None = None
+    is_encrypted: bool | None = None
+    round_trip_s: float | None = None
+    replication_lag_bytes: int | None = None
+
+
+class PostgresWork(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was asked of the server over SQL."""
+
+    sizes: ServerSizes | None = None
+    database: DatabaseWork | None = None
+    wal: WalWork | None = None
+    checkpoints: CheckpointWork | None = None
+    io: tuple[IoWork, ...] = ()
+    tables: tuple[TableWork, ...] = ()
+    statements: tuple[StatementWork, ...] = ()
+
+
+class CpuWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Who burnt the processors, in cores (1.5 = one and a half cores, mean over the trial).
+
+    `load_thread_ratio` is the busiest thread of the load tool, of one core; `steal_ratio` and
+    `idle_ratio` are shares of all cores; `busiest_core_ratio` is the mean of the busiest core of
+    each second.
+    """
+
+    core_count: int
+    server_cpu_count: float | None
+    load_cpu_count: float | None
+    own_cpu_count: float | None
+    other_cpu_count: float | None
+    load_thread_ratio: float | None
+    idle_ratio: float
+    io_wait_ratio: float
+    steal_ratio: float
+    busiest_core_ratio: float
+    run_queue_count: float | None
+    context_switches_per_s: float | None
+    frequency_hz: float | None = None
+    thermal_throttle_count: int | None = None
+
+
+class PressureWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Pressure stall information: share of the time in which some task (or all) stood still."""
+
+    cpu_some_ratio: float | None = None
+    memory_some_ratio: float | None = None
+    memory_full_ratio: float | None = None
+    io_some_ratio: float | None = None
+    io_full_ratio: float | None = None
+
+
+class MemoryWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Memory of the machine; the least and the most that was seen."""
+
+    available_least_bytes: int
+    page_cache_bytes: int
+    dirty_peak_bytes: int
+    swap_in_bytes: int
+    swap_out_bytes: int
+    server_resident_bytes: int | None = None
+    huge_pages_used_count: int | None = None
+    remote_numa_ratio: float | None = None
+
+
+class DiskWork(msgspec.Struct, frozen=True, kw_only=True):
+    """The real disk of the data directory, by /proc/diskstats; None in memory file systems.
+
+    Waits are those of a finished request, mean over the trial; utilisation in 0..1.
+    """
+
+    device: str
+    reads_per_s: float
+    writes_per_s: float
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    flushes_per_s: float | None
+    read_wait_s: float | None
+    write_wait_s: float | None
+    depth_count: float
+    utilisation_ratio: float
+
+
+class NetworkWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Interface between load and server: loopback, or that of the route to a given server."""
+
+    interface: str
+    received_bytes_per_s: float
+    sent_bytes_per_s: float
+    retransmits_per_s: float | None = None
+    link_bytes_per_s: float | None = None
+
+
+class GroupWork(msgspec.Struct, frozen=True, kw_only=True):
+    """A control group's limits (v1 or v2) and how often they bit; None is no limit.
+
+    `throttled_ratio` is the share of periods in which the group was held back, `throttled_s` how
+    long its tasks stood still for it, together.
+    """
+
+    version: int
+    cpu_limit_count: float | None = None
+    throttled_ratio: float | None = None
+    throttled_s: float | None = None
+    memory_limit_bytes: int | None = None
+    memory_used_bytes: int | None = None
+
+
+class HostWork(msgspec.Struct, frozen=True, kw_only=True):
+    """What the machine did, and who on it. `group` is the control group of the server."""
+
+    cpu: CpuWork
+    pressure: PressureWork = PressureWork()
+    memory: MemoryWork | None = None
+    disk: DiskWork | None = None
+    wal_disk: DiskWork | None = None
+    network: NetworkWork | None = None
+    group: GroupWork | None = None
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """Columns of equal length, one value for each second of a trial; None where unknown.
+
+    The first column is `second_index`, counted from the begin of the measured load, ascending and
+    without gaps. Every other name ends with its unit. Names that are known:
+
+    cpu_server_count, cpu_load_count, cpu_own_count, cpu_other_count   cores
+    cpu_busiest_ratio, steal_ratio, io_wait_ratio                      0..1
+    run_queue_count                                                    tasks
+    disk_reads_per_s, disk_writes_per_s, disk_bytes_per_s, disk_depth_count, disk_utilisation_ratio
+    memory_available_bytes, dirty_bytes
+    group_throttled_ratio
+    wait_<class>_count         mean sessions of clients in a class: cpu, lwlock, lock, io, ipc,
+                               client, bufferpin, timeout, extension, other
+    background_<class>_count   the same for the server's own processes
+    wal_bytes_per_s, blocks_read_per_s, commits_per_s
+    """
+
+    columns: tuple[str, ...] = ()
+    values: tuple[tuple[float | None, ...], ...] = ()
+
+    def column(self, name: str) -> tuple[float | None, ...]:
+        """Give a column, empty where there is none of that name."""
+        return self.values[self.columns.index(name)] if name in self.columns else ()
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """All that probes saw during one trial.
+
+    `wait_source` is "pg_stat_activity" or "pg_wait_sampling", None without waits.
+    `started_at_s` is the wall clock (since 1970) at second 0.
+    """
+
+    level: ProbeLevel
+    started_at_s: float
+    elapsed_s: float
+    wait_source: str | None = None
+    activity_sample_count: int = 0
+    waits: tuple[WaitCount, ...] = ()
+    events: tuple[ServerEvent, ...] = ()
+    postgres: PostgresWork | None = None
+    host: HostWork | None = None
+    costs: tuple[ProbeCost, ...] = ()
+    absent: tuple[Absent, ...] = ()

@@ -1,0 +1,243 @@
+"""One attempt at one trial, phase by phase; whatever comes of it is a record."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from groundspeed import __version__
+from groundspeed.errors import TargetError
+from groundspeed.measurement import judge
+from groundspeed.record import Caution, Failed, Measured, Phase, Provenance, Record
+from groundspeed.run import doubts
+from groundspeed.run.crew import attempt_number, timestamp
+from groundspeed.storage import counters
+from groundspeed.tools import pgbench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from groundspeed.plan import Command, Plan, Trial
+    from groundspeed.ports import LoadResult, Progress, Seen, Watch
+    from groundspeed.record import Evidence, Outcome, StorageWork
+    from groundspeed.run.crew import Crew, EnvironmentState
+
+# A wall clock and the monotonic clock differ by far less over a trial unless somebody set it.
+_CLOCK_JUMP_S = 1.0
+# pgbench finishes its running transactions after -T; a client that hangs longer is a failure.
+_OVERTIME_S = 60.0
+
+
+class Attempt:
+    """One attempt at one trial, phase by phase."""
+
+    def __init__(self, plan: Plan, crew: Crew, trial: Trial, state: EnvironmentState) -> None:
+        self._crew = crew
+        self._trial = trial
+        self._state = state
+        self._workload = plan.workload(trial.cell.workload)
+        self._target = crew.targets[trial.cell.environment]
+        self._number = attempt_number(crew, trial)
+        self._phases: list[Phase] = []
+        self._cautions: list[Caution] = []
+        self._command: Command | None = None
+        self._storage_work: StorageWork | None = None
+        self._evidence: Evidence | None = None
+
+    def run(self) -> Record:
+        """Measure; a misfortune of the server or the load becomes a Failed outcome."""
+        clock = self._crew.clock
+        started_wall_s, started_s = clock.wall_s(), clock.monotonic_s()
+        try:
+            outcome = self._live()
+        except TargetError as error:
+            outcome = Failed(reason=self._blame(error.message), retryable=True)
+        elapsed_s = clock.monotonic_s() - started_s
+        jump_s = clock.wall_s() - started_wall_s - elapsed_s
+        if abs(jump_s) > _CLOCK_JUMP_S:
+            message = f"the wall clock jumped by {jump_s:+.1f} s during the trial"
+            self._caution("clock-jump", message)
+        return self._record(outcome, timestamp(started_wall_s), elapsed_s)
+
+    def clean(self) -> None:
+        """Bring the dataset back and stop the server; what fails there costs no record.
+
+        Before the stop, because its checkpoint would come in between: after a checkpoint VACUUM
+        logs every page it touches in full, and after a start it finds none of them in buffers.
+        """
+        self._crew.listener.phase("clean")
+        for step in (self._bring_back, self._target.stop):
+            try:
+                step()
+            except TargetError as error:
+                self._crew.listener.note(f"{self._trial.cell.environment}: {error.message}")
+
+    def _bring_back(self) -> None:
+        if self._state.dirty and self._target.is_alive():
+            self._target.reset()
+            self._state.dirty = False
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        self._crew.listener.phase(name)
+        started_s = self._crew.clock.monotonic_s()
+        try:
+            yield
+        finally:
+            elapsed_s = self._crew.clock.monotonic_s() - started_s
+            self._phases.append(Phase(name=name, elapsed_s=elapsed_s))
+
+    def _caution(self, code: str, message: str) -> None:
+        self._cautions.append(Caution(code=code, message=message))
+
+    def _live(self) -> Outcome:
+        with ExitStack() as stack:
+            with self._phase("start"):
+                self._start()
+            with self._phase("check"):
+                self._check()
+                watch = self._open_watch(stack)
+            # From here on the dataset may have changed, whatever comes of the trial.
+            self._state.dirty = self._workload.writes
+            with self._phase("warm up"):
+                sampling_ratio = self._warm_up()
+            with self._phase("measure"):
+                self._cautions += self._target.reset_statistics()
+                result = self._measure(sampling_ratio, watch)
+        with self._phase("verify"):
+            return self._verify(result, sampling_ratio)
+
+    def _start(self) -> None:
+        if self._state.dirty:
+            self._target.reset()
+            self._state.dirty = False
+        self._target.start()
+
+    def _check(self) -> None:
+        self._cautions += doubts.of_circumstances(
+            self._state.storage, self._crew.host, self._trial.cell.scale
+        )
+        self._cautions += self._target.check()
+        self._state.server = self._target.server_facts()
+        self._cautions += self._target.checkpoint()
+
+    def _open_watch(self, stack: ExitStack) -> Watch | None:
+        """Before the warm-up, so that what opening costs is over when it counts."""
+        watch = self._crew.watcher.open(self._target.watch_points())
+        if watch is not None:
+            stack.callback(watch.close)
+        return watch
+
+    def _warm_up(self) -> float:
+        """Warm up and say from its rate which share of the transactions to log."""
+        trial = self._trial
+        if trial.warm_up_s == 0:
+            self._caution("no-warm-up", "the trial had no warm-up")
+            return self._sampling_ratio(trial.rate_per_s or 0.0)
+        command = pgbench.warm_up_command(
+            trial,
+            self._workload,
+            conninfo=self._target.conninfo,
+        )
+        result = self._target.load(
+            command, trial, limit_s=trial.warm_up_s, on_progress=_ignore_progress
+        )
+        # A warm-up that was cut short has a return code of its own; one that failed says why.
+        if result.returncode != 0 and result.elapsed_s < trial.warm_up_s:
+            raise TargetError(
+                f"warm-up: {pgbench.error_line(result.stderr) or 'pgbench failed'}",
+                "see the raw output",
+            )
+        # Between the first and the last transaction: connecting is no part of the rate.
+        return self._sampling_ratio(result.log.rate_per_s if result.log else 0.0)
+
+    def _sampling_ratio(self, tps_per_s: float) -> float:
+        return pgbench.sampling_ratio(
+            tps_per_s, threads=self._trial.cell.threads, cpu_count=self._crew.host.cpu_count
+        )
+
+    def _measure(self, sampling_ratio: float, watch: Watch | None) -> LoadResult:
+        self._command = pgbench.command(
+            self._trial,
+            self._workload,
+            conninfo=self._target.conninfo,
+            sampling_ratio=sampling_ratio,
+        )
+        if watch is not None:
+            watch.begin()
+        result = self._target.load(
+            self._command,
+            self._trial,
+            limit_s=self._trial.duration_s + _OVERTIME_S,
+            on_progress=self._crew.listener.progress,
+        )
+        # First: it takes milliseconds, and its figures are of the time since the statistics reset.
+        self._storage_work = self._target.storage_work()
+        if watch is not None:
+            self._keep_seen(watch.end())
+        if self._storage_work is not None:
+            self._cautions += counters.doubts(self._storage_work)
+        stem = f"{self._trial.trial_id}.{self._number}"
+        self._crew.store.write_raw(f"{stem}.stdout.txt", result.stdout)
+        self._crew.store.write_raw(f"{stem}.stderr.txt", result.stderr)
+        return result
+
+    def _keep_seen(self, seen: Seen) -> None:
+        self._evidence = seen.evidence
+        self._cautions += doubts.of_absent(seen.evidence, self._state.storage, self._state.server)
+        self._crew.store.write_series(self._trial.trial_id, self._number, seen.series)
+
+    def _verify(self, result: LoadResult, sampling_ratio: float) -> Outcome:
+        alive = self._target.is_alive()
+        judged = judge(
+            self._trial,
+            self._workload,
+            result,
+            sampling_ratio=sampling_ratio,
+            cpu_count=self._crew.host.cpu_count,
+        )
+        self._cautions += judged.cautions
+        if isinstance(judged.outcome, Failed):
+            return Failed(
+                reason=self._blame(judged.outcome.reason), retryable=judged.outcome.retryable
+            )
+        if not alive:
+            return Failed(reason=self._blame("the server died after the load"), retryable=True)
+        if isinstance(judged.outcome, Measured):
+            # Another thread's line may come before second 0, and the last transactions end after
+            # the last second: partial seconds would look like a drop.
+            whole = tuple(s for s in result.seconds if 0 <= s.index < self._trial.duration_s)
+            self._crew.store.write_seconds(self._trial.trial_id, self._number, whole)
+        return judged.outcome
+
+    def _blame(self, reason: str) -> str:
+        """Add the server's own last words where it is the server that died."""
+        if self._target.is_alive():
+            return reason
+        return f"the server died: {self._target.why_dead()} ({reason})"
+
+    def _record(self, outcome: Outcome, started_at: str, elapsed_s: float) -> Record:
+        return Record(
+            trial=self._trial,
+            attempt=self._number,
+            started_at=started_at,
+            elapsed_s=elapsed_s,
+            phases=tuple(self._phases),
+            outcome=outcome,
+            provenance=Provenance(
+                groundspeed_version=__version__,
+                command=self._command.argv if self._command else (),
+                pgbench_version=self._state.pgbench_version,
+                server=self._state.server,
+                host=self._crew.host,
+                storage=self._state.storage,
+                reset=self._target.reset_method,
+            ),
+            cautions=tuple(dict.fromkeys(self._cautions)),
+            storage_work=self._storage_work,
+            evidence=self._evidence,
+        )
+
+
+def _ignore_progress(_: Progress) -> None:
+    """Show nothing of a warm-up: its figures are not results."""

@@ -1,0 +1,35 @@
+"""One directory a run: `plan.json`, `records.jsonl`, `raw/`, `series/`. Append-only.
+
+A record is on the disk before `append` returns. A line torn by a crash is recognised, set aside
+and named in a caution; it never takes a neighbour with it.
+"""
+
+from groundspeed.store.files import (
+    PLAN_FILE,
+    RECORDS_FILE,
+    RESERVE_BYTES,
+    RESERVE_FILE,
+    create_run,
+    read_plan,
+    sync_directory,
+    write_durably,
+)
+from groundspeed.store.locks import RunLock
+from groundspeed.store.reading import RunInfo, list_runs, read_run
+from groundspeed.store.writing import RunStore
+
+__all__ = [
+    "PLAN_FILE",
+    "RECORDS_FILE",
+    "RESERVE_BYTES",
+    "RESERVE_FILE",
+    "RunInfo",
+    "RunLock",
+    "RunStore",
+    "create_run",
+    "list_runs",
+    "read_plan",
+    "read_run",
+    "sync_directory",
+    "write_durably",
+]
