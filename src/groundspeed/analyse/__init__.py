@@ -29,8 +29,11 @@ from groundspeed.analyse.findings import (
     SecondsLine,
     Verdict,
 )
+from groundspeed.analyse.guards import guards
+from groundspeed.analyse.scaling import scalings
 from groundspeed.analyse.settings import setting_text
 from groundspeed.analyse.verdicts import verdict
+from groundspeed.analyse.watched import capped_cells, cell_diagnoses, watched_trials
 from groundspeed.errors import UsageError
 from groundspeed.record import Failed, Measured, Skipped
 
@@ -80,6 +83,8 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
     general = book.take_general(len(settled.measured))
     comparisons = compare(settled, against, book)
     cells = summarise(settled, book)
+    trials = watched_trials(settled)
+    diagnosed = cell_diagnoses(settled, trials)
     return Findings(
         suite_name=" + ".join(dict.fromkeys(run.suite_name for run in settled.runs)),
         description="\n".join(dict.fromkeys(run.description for run in settled.runs)),
@@ -108,6 +113,10 @@ def analyse(runs: Sequence[RunRecords], *, baseline: str | None = None) -> Findi
         seconds=_seconds(settled),
         emulated=tuple(name for name in settled.environments if name in settled.emulated),
         device_work=device_work(settled),
+        diagnoses=diagnosed,
+        trials=trials,
+        scalings=scalings(settled, capped_cells(diagnosed)),
+        guards=guards(settled, comparisons),
         first_started_at=min((t.record.started_at for t in settled.trials), default=None),
         last_started_at=max((t.record.started_at for t in settled.trials), default=None),
     )

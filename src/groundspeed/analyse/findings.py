@@ -5,17 +5,28 @@ Everything is in base units and unrounded; `report` scales and words it.
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import msgspec
 
+from groundspeed.analyse.diagnosis import (
+    CellDiagnosis,
+    Course,
+    Diagnosis,
+    GuardFinding,
+    Scaling,
+)
 from groundspeed.record import (
     Caution,
+    Evidence,
     HostFacts,
     Record,
     SecondRow,
+    Series,
     ServerFacts,
     StorageFacts,
+    StorageWork,
 )
 
 
@@ -24,7 +35,9 @@ class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
 
     `seconds` maps a trial id to its per-second rows; cautions are those of reading (a torn line).
     `writing_workloads` are those that write; None where that is not known, then all but
-    `select-only` are taken to write.
+    `select-only` are taken to write. `series` maps a trial id to what probes saw in each second;
+    `vary` are the facts in which environments are meant to differ, None where the suite does not
+    say.
     """
 
     run_id: str
@@ -37,6 +50,10 @@ class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
     seconds: dict[str, tuple[SecondRow, ...]]
     cautions: tuple[Caution, ...] = ()
     writing_workloads: tuple[str, ...] | None = None
+    series: dict[str, Series] = {}
+    vary: tuple[str, ...] | None = None
+    # Those whose script sleeps; None where that is not known.
+    pausing_workloads: tuple[str, ...] | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,6 +219,29 @@ class SecondsLine(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[SecondRow, ...]
 
 
+class TrialEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial as probes saw it: for its time line and its story.
+
+    `tps_per_s` and `p99_s` are those of its measurement, NaN where not told. `storage_work` is what
+    its emulated device did.
+    """
+
+    environment: str
+    workload: str
+    clients: int
+    threads: int
+    scale: int
+    trial_id: str
+    repeat_index: int
+    evidence: Evidence
+    series: Series
+    diagnosis: Diagnosis
+    course: Course
+    tps_per_s: float = math.nan
+    p99_s: float = math.nan
+    storage_work: StorageWork | None = None
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """All that a report shows."""
 
@@ -224,5 +264,10 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     # Names of the environments whose storage was emulated, and what their devices did.
     emulated: tuple[str, ...] = ()
     device_work: tuple[DeviceWork, ...] = ()
+    # What probes saw, why cells are as fast as they are, and what may fool a reader.
+    diagnoses: tuple[CellDiagnosis, ...] = ()
+    trials: tuple[TrialEvidence, ...] = ()
+    scalings: tuple[Scaling, ...] = ()
+    guards: tuple[GuardFinding, ...] = ()
     first_started_at: str | None
     last_started_at: str | None

@@ -94,10 +94,10 @@ def _points(probed: Probed, access: Access, what: What) -> tuple[DepthPoint, ...
 def _cpu(probed: Probed) -> CpuTime:
     """Read off what one request takes of a processor in the kernel, at depth 1."""
 
+    # All blocks together: some kernels count processor time in ticks, and a block has few of them.
     def per_request_s(load: str, what: What) -> float:
         row = probed.row(load, what)
-        taken = zip(row.kernel_cpu_counts, row.rates_per_s, strict=False)
-        return median([count / rate for count, rate in taken] or [0.0])
+        return sum(row.kernel_cpu_counts) / sum(row.rates_per_s)
 
     return CpuTime(
         read_s=per_request_s(probe_plan.random_name(Access.RANDOM_READ, 1), What.READ),

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from groundspeed import store
+from groundspeed.analyse.guards import refuse_confounded
 from groundspeed.cli import reports, session
 from groundspeed.cli.display import display_for
 from groundspeed.errors import ExitCode, TrialsFailedError
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
 
 
 def run_to_the_end(
-    plan: Plan, run_dir: Path, *, passwords: Mapping[str, str], as_json: bool
+    plan: Plan,
+    run_dir: Path,
+    *,
+    passwords: Mapping[str, str],
+    as_json: bool,
+    strict: bool = False,
 ) -> None:
     """Run what is left of a plan, with a display, and print the report.
 
-    Raises TrialsFailedError after the report when trials have no measurement, and ends the command
-    with the code of an interruption on Ctrl-C.
+    Raises TrialsFailedError after the report when trials have no measurement, ConfoundedError with
+    `strict` when environments differ in more than they may, and ends the command with the code of
+    an interruption on Ctrl-C.
     """
     try:
         with display_for(plan, Console(stderr=True)) as display:
@@ -46,6 +53,8 @@ def run_to_the_end(
     reports.write(html, reports.TEXTS["html"](findings))
     _print(findings, html, run_dir, as_json=as_json)
     _complain_of_failures(findings, run_dir)
+    if strict:
+        refuse_confounded(findings.guards)
 
 
 def resume_command(run_dir: Path) -> str:

@@ -33,6 +33,7 @@ COMMANDS = {
     "profiles": ("profiles_command", "List the storage profiles to emulate, or explain one."),
     "emulate": ("emulate_command", "Run any program on emulated storage."),
     "probe": ("probe_command", "Measure a directory's storage and write its profile."),
+    "audit": ("audit_command", "Check a published benchmark: its figures against each other."),
     "schema": ("schema", "Print the JSON Schema of a suite file, for editors."),
     "doctor": ("doctor", "Say what this machine offers and lacks."),
     "completion": ("completion", "Print the completion script of a shell."),

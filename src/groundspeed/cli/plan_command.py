@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from groundspeed.analyse.guards.planned import plan_differences, planned_burst
 from groundspeed.cli import needs, suites
 from groundspeed.cli.arguments import SUITE, example, json_option, overrides_option
 from groundspeed.cli.printing import emulated_in, minutes, print_json
@@ -16,6 +17,9 @@ from groundspeed.report.facts import label_of
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from groundspeed.analyse.diagnosis import GuardFinding
     from groundspeed.plan import Plan, Trial
 
 
@@ -34,7 +38,7 @@ def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # n
     if as_json:
         print_json(_document(plan))
         return
-    for line in summary(plan):
+    for line in (*summary(plan), *guard_lines(plan_guards(plan))):
         click.echo(line)
     for line in needs.lines(needs.needs_of(plan, Host())):
         click.echo(line)
@@ -55,6 +59,16 @@ def summary(plan: Plan) -> list[str]:
         f"{len(plan.environments)} environments: {', '.join(names)}",
         f"{size}, {time}",
     ]
+
+
+def plan_guards(plan: Plan) -> tuple[GuardFinding, ...]:
+    """Find what may fool the reader of a report, as far as a plan says it."""
+    return (*plan_differences(plan), *planned_burst(plan))
+
+
+def guard_lines(found: Sequence[GuardFinding]) -> list[str]:
+    """Word what guards found, a line each."""
+    return [f"! {finding.message}" for finding in found]
 
 
 def command_line(plan: Plan, trial: Trial) -> tuple[str, ...]:

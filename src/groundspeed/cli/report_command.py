@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from groundspeed.analyse.guards import refuse_confounded
 from groundspeed.cli import reports
 from groundspeed.cli.arguments import RUN_DIR, example
 from groundspeed.errors import StoreError, UsageError
@@ -40,12 +41,21 @@ if TYPE_CHECKING:
     help="Write to this file; html goes into the run directory without it.",
 )
 @click.option("--baseline", metavar="ENV", help="The environment that others are compared to.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="End with exit code 8 where environments differ in more than what is compared.",
+)
 def command(
-    run_dirs: tuple[Path, ...], output_format: str, output: Path | None, baseline: str | None
+    run_dirs: tuple[Path, ...],
+    output_format: str,
+    output: Path | None,
+    baseline: str | None,
+    strict: bool,  # noqa: FBT001 - click
 ) -> None:
     """Make a report of one run or of several together.
 
-    Nothing is measured and no record is changed.
+    Nothing is measured and no record is changed. With --strict the report is made all the same.
     """
     if output_format == "html" and output is None:
         if len(run_dirs) > 1:
@@ -55,6 +65,12 @@ def command(
             )
         output = run_dirs[0] / reports.HTML_FILE
     findings = reports.findings_of(run_dirs, baseline=baseline)
+    _make(findings, output_format, output)
+    if strict:
+        refuse_confounded(findings.guards)
+
+
+def _make(findings: Findings, output_format: str, output: Path | None) -> None:
     if output_format == "terminal":
         _terminal(findings, output)
         return

@@ -17,7 +17,9 @@ from groundspeed.cli import storage_places
 from groundspeed.errors import TargetError
 from groundspeed.plan import TargetKind
 from groundspeed.probes.host import Host
+from groundspeed.probes.watching import ProcessWatcher
 from groundspeed.record import StorageFacts
+from groundspeed.record.evidence import ProbeLevel
 from groundspeed.storage.placement import Unavailable, placement
 from groundspeed.store import RunLock, RunStore
 from groundspeed.targets import emulation_checks, installation, leases, places, process
@@ -90,7 +92,12 @@ def run_plan(
         # Names end in seconds, and results directories know nothing of each other: two runs of one
         # name at once would take each other's directories away.
         owner = f"{run_dir.name}-{secrets.token_hex(4)}"
-        crew = _Outfitter(environments, owner, lease, passwords, machine=machine, clone=clone)
+        crew = _Outfitter(
+            *(environments, owner, lease, passwords),
+            machine=machine,
+            clone=clone,
+            drain=plan.drain,
+        )
         run.execute(
             plan,
             run.Crew(
@@ -100,6 +107,7 @@ def run_plan(
                 clock=SystemClock(),
                 listener=listener,
                 host=Host().host_facts(),
+                watcher=ProcessWatcher(ProbeLevel(plan.probes)),
             ),
         )
 
@@ -116,8 +124,10 @@ class _Outfitter:
         *,
         machine: Machine,
         clone: bool,
+        drain: bool,
     ) -> None:
         self._run_id = run_id
+        self._drain = drain
         self._lease = lease
         self._account: Account | None = None
         self._programs: dict[str, Installation] = {}
@@ -177,6 +187,7 @@ class _Outfitter:
             f"{leases.OWNED_NAME}{self._run_id}-{environment.slug}",
             account=self._account,
             lease=self._lease,
+            drain=self._drain,
             doubts=emulation_checks.doubts_here(
                 place.emulation, _directories(place), programs.program("postgres"), self._account
             ),

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from groundspeed.report import why_data
+from groundspeed.report.why_view import Whys
+
 if TYPE_CHECKING:
     from groundspeed.analyse import CellSummary, Comparison, Estimate, Findings
 
@@ -39,6 +42,7 @@ _AS_THEY_ARE = (
     "cautions",
     "emulated",
     "device_work",
+    "scalings",
 )
 
 
@@ -52,14 +56,39 @@ def to_json(findings: Findings) -> str:
     `comparisons` has `tps_ratio` and `p99_ratio`, the environment over the baseline, as `estimate`,
     `low` and `high`, and an `answer`: "faster", "slower" or "not decided". `emulated` names the
     environments whose storage was emulated, which cells and comparisons say of themselves too;
-    `device_work` is what those devices did. The series by second are left out: they are in the run
-    directory.
+    `device_work` is what those devices did.
+
+    Of what probes saw: each cell and comparison has `bottleneck`, its name and confidence, and
+    `guards`, indices into the `guards` of the whole; `why` has one object a cell with the clues,
+    their sources and what would change it; `trials` the bottleneck and the course of each trial;
+    `scalings` the throughput over clients with its fit. Without probes they are null or empty. The
+    evidence itself and the series by second are left out: they are in the run directory.
     """
+    whys = Whys(findings)
     document: dict[str, Any] = {"kind": "groundspeed-findings", "format": FORMAT}
     document |= {name: msgspec.to_builtins(getattr(findings, name)) for name in _AS_THEY_ARE}
-    document["comparisons"] = [_comparison(c) for c in findings.comparisons]
+    document["cells"] = [
+        cell | _why(number, whys)
+        for cell, number in zip(document["cells"], findings.cells, strict=True)
+    ]
+    document["comparisons"] = [
+        _comparison(c) | _why(c, whys, c.baseline) for c in findings.comparisons
+    ]
+    document["why"] = [why_data.cell_diagnosis(d) for d in findings.diagnoses]
+    document["guards"] = msgspec.to_builtins(whys.ordered)
+    document["trials"] = [why_data.trial_in_short(t) for t in findings.trials]
     # msgspec writes what is no number as null, which JSON has instead of NaN.
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _why(thing: CellSummary | Comparison, whys: Whys, *more: str) -> dict[str, Any]:
+    found = whys.diagnosis(thing)
+    return {
+        "bottleneck": None
+        if found is None
+        else {"name": found.bottleneck.value, "confidence": found.confidence.value},
+        "guards": [number - 1 for number in whys.marks(thing, *more)],
+    }
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
@@ -87,20 +116,24 @@ def to_csv(findings: Findings) -> str:
 
     Columns: the factors, `n`, `tps_per_s_median`, `_low`, `_high`, `_minimum`, `_maximum` and the
     same for each latency in seconds, the confidence the TPS interval reaches, failed transactions,
-    run ids and footnotes, both separated by semicolons, and whether its storage was emulated.
+    run ids and footnotes, both separated by semicolons, and whether its storage was emulated. Then
+    the bottleneck, its confidence, its clues with values in base units, what would change it, and
+    the guards that touch the cell; empty without evidence.
     """
+    whys = Whys(findings)
     text = io.StringIO()
     writer = csv.writer(text)
     numbers = [f"{metric}_{statistic}" for metric in _METRICS for statistic in _STATISTICS]
     factors = ["environment", "workload", "clients", "threads", "scale"]
     ends = ["failed_transaction_count", "run_ids", "footnotes", "emulated"]
+    ends += ["bottleneck", "confidence", "clues", "remedy", "guards"]
     writer.writerow([*factors, "n", "confidence_ratio", *numbers, *ends])
     for cell in findings.cells:
-        writer.writerow(_row(cell, findings))
+        writer.writerow(_row(cell, findings, whys))
     return text.getvalue()
 
 
-def _row(cell: CellSummary, findings: Findings) -> list[object]:
+def _row(cell: CellSummary, findings: Findings, whys: Whys) -> list[object]:
     estimates: list[Estimate] = [getattr(cell, metric) for metric in _METRICS]
     notes = [findings.footnotes[index] for index in cell.footnotes]
     return [
@@ -116,7 +149,18 @@ def _row(cell: CellSummary, findings: Findings) -> list[object]:
         ";".join(cell.run_ids),
         ";".join(f"{note.code}: {note.message}" for note in notes),
         "yes" if cell.emulated else "no",
+        *_why_columns(cell, whys),
     ]
+
+
+def _why_columns(cell: CellSummary, whys: Whys) -> list[str]:
+    found = whys.diagnosis(cell)
+    guards = [whys.ordered[number - 1] for number in whys.marks(cell)]
+    told = ";".join(f"{guard.code}: {guard.message}" for guard in guards)
+    if found is None:
+        return ["", "", "", "", told]
+    clues = (f"{c.name}: {_number(c.value)} {c.unit} ({c.source})" for c in found.clues)
+    return [found.bottleneck.value, found.confidence.value, ";".join(clues), found.remedy, told]
 
 
 def _number(value: float | None) -> str:

@@ -16,10 +16,12 @@ from markupsafe import Markup
 
 import groundspeed
 from groundspeed.analyse import CONFIDENCE_RATIO, TRIALS_NEEDED, Answer
-from groundspeed.report import html_figures, svg
+from groundspeed.report import evidence_html, html_figures, svg
+from groundspeed.report.evidence_shapes import GuardMention
 from groundspeed.report.facts import label_of
 from groundspeed.report.page_templates import drawn, template
 from groundspeed.report.view import ComparisonRow, view
+from groundspeed.report.why_view import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 # More panels than this fold away by workload, so that the tables stay within reach.
 _OPEN_PANEL_COUNT = 12
+_OPEN_TIMELINE_COUNT = 3
 
 
 class Chip(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +64,7 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     sure: str
     decided: bool
+    guards: tuple[GuardMention, ...]
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +89,7 @@ def render(findings: Findings) -> str:
         chips=_chips(findings, styles),
         emulated=set(findings.emulated),
         styles={name: svg.style_class(style.index) for name, style in styles.items()},
-        verdicts=_verdicts(findings),
+        verdicts=_verdicts(findings, page),
         comparisons=_grouped(ratios, "words.workload"),
         # Told once above the table where all rows would repeat it.
         shared_why=whys.pop() if len(whys) == 1 else "",
@@ -97,6 +101,12 @@ def render(findings: Findings) -> str:
         seconds=_merged(_grouped(seconds.drawings, "workload")),
         seconds_open=len(seconds.drawings) <= _OPEN_PANEL_COUNT,
         bucket_s=seconds.most_seconds_per_bucket,
+        whys=_grouped(page.whys, "workload"),
+        scalings=evidence_html.draw_scalings(page.scalings, styles),
+        timelines=evidence_html.draw_timelines(page.timelines),
+        timelines_open=len(page.timelines) <= _OPEN_TIMELINE_COUNT,
+        undrawn_cells=_undrawn_cells(findings, page),
+        evident=bool(page.whys or page.timelines or page.scalings or findings.guards),
         results=_grouped(page.results.rows, "workload"),
         devices=_grouped(page.devices.rows, "workload"),
         drawn=drawn,
@@ -173,9 +183,9 @@ def _merged(groups: tuple[Group, ...]) -> tuple[Group, ...]:
     return (Group(workload="all workloads", members=members),)
 
 
-def _verdicts(findings: Findings) -> tuple[Sentence, ...]:
+def _verdicts(findings: Findings, page: ReportView) -> tuple[Sentence, ...]:
     sentences: list[Sentence] = []
-    for verdict in findings.verdicts:
+    for verdict, guards in zip(findings.verdicts, page.guards.by_verdict, strict=True):
         answers = [c.answer for c in findings.comparisons if c.workload == verdict.workload]
         decided = sum(answer is not Answer.UNDECIDED for answer in answers)
         sure = (
@@ -189,9 +199,14 @@ def _verdicts(findings: Findings) -> tuple[Sentence, ...]:
                 text=verdict.sentence.removeprefix(f"{verdict.workload}: "),
                 sure=sure if answers else "",
                 decided=verdict.decided,
+                guards=guards,
             )
         )
     return tuple(sentences)
+
+
+def _undrawn_cells(findings: Findings, page: ReportView) -> int:
+    return len({place_of(trial) for trial in findings.trials}) - len(page.timelines)
 
 
 def _made(findings: Findings) -> tuple[str, ...]:

@@ -166,13 +166,18 @@ def _value_axis(figure: Figure, points: Sequence[Point]) -> tuple[svg_axes.Axis,
     values = [v for p in points for v in (*_ends(p)[:2], p.median) if math.isfinite(v)]
     if figure.metric.unit != "s":
         return svg_axes.from_zero(values, figure.metric.unit), 1.0
+    return latency_axis(values)
+
+
+def latency_axis(values: Sequence[float], *, count: int = 5) -> tuple[svg_axes.Axis, float]:
+    """Choose the axis of times in seconds, and the factor to its unit."""
     most = max(values, default=0.0)
     unit, factor = next(((u, f) for u, f in _TIME_UNITS if most * f >= 1), _TIME_UNITS[-1])
     scaled = [v * factor for v in values]
     least = min(scaled, default=0.0)
     if least > 0 and max(scaled) / least > _LOG_SPREAD_RATIO:
-        return svg_axes.logarithmic(scaled, f"{unit} (log scale)"), factor
-    return svg_axes.from_zero(scaled, unit), factor
+        return svg_axes.logarithmic(scaled, f"{unit} (log scale)", count=count + 1), factor
+    return svg_axes.from_zero(scaled, unit, count=count), factor
 
 
 def _draw_panel(

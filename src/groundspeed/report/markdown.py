@@ -11,16 +11,21 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import TRIALS_NEEDED
-from groundspeed.report.view import view
+from groundspeed.report.view import DeviceRow, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from groundspeed.analyse import Findings
+    from groundspeed.report.evidence_shapes import (
+        GuardMention,
+        GuardNote,
+        ScalingFigure,
+        WhyRow,
+    )
     from groundspeed.report.view import (
         ComparisonRow,
         ComparisonTable,
-        DeviceRow,
         DeviceTable,
         FactTable,
         Note,
@@ -32,7 +37,9 @@ if TYPE_CHECKING:
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 # An underscore inside a word is no emphasis, and shared_buffers is better left readable.
 _SPECIAL = re.compile(r"([\\`*\[\]|~#!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
-_LIST_MARK = re.compile(r"^(\s*)([-+]|\d+(?=[.)]))")
+# Where a row shows which guards touch it.
+_MARKED = ("answer_text", "notes")
+_LIST_MARK = re.compile(r"^(\s*)([-+]|\d+(?=[.)](?:\s|$)))")
 
 
 def render(findings: Findings) -> str:
@@ -41,8 +48,10 @@ def render(findings: Findings) -> str:
     parts = [
         _head(page),
         _comparisons(page.comparisons),
+        _whys(page.whys),
         _results(page.results),
         _devices(page.devices),
+        _scalings(page.scalings),
         _facts("What differs between the environments", page.differences),
         _notes("Footnotes", page.notes, "1."),
         _notes("Cautions", page.cautions, "-"),
@@ -68,12 +77,31 @@ def _head(page: ReportView) -> str:
     lines = [f"# {escape(summary.title)}"]
     if summary.description.strip():
         lines.append(escape(summary.description))
-    lines += [f"- **{escape(sentence)}**" for sentence in page.verdicts]
+    items: list[str] = []
+    for sentence, mentions in zip(page.verdicts, page.guards.by_verdict, strict=True):
+        items += [f"- **{escape(sentence)}**", *_mentions(mentions)]
+    items += [f"- {_guard(note)}" for note in page.guards.general]
+    if items:
+        lines.append("\n".join(items))
     runs = ", ".join(escape(run_id) for run_id in summary.run_ids)
     lines.append(f"{escape(summary.counts)}. {escape(summary.period)}. Run {runs}.")
-    text = "\n\n".join(lines)
-    # Items of one list, not a list each.
-    return text.replace("**\n\n- **", "**\n- **")
+    return "\n\n".join(lines)
+
+
+def _mentions(mentions: Sequence[GuardMention]) -> list[str]:
+    """Lay out what guards say beneath a verdict; what was told already is pointed at."""
+    lines = [f"  - {_guard(m.note)}" for m in mentions if not m.again]
+    if again := [m.note.number for m in mentions if m.again]:
+        lines.append(f"  - {_marks(again)} as above")
+    return lines
+
+
+def _guard(note: GuardNote) -> str:
+    return f"**!{note.number}** {escape(note.text)}"
+
+
+def _marks(numbers: Sequence[int]) -> str:
+    return f"**!{','.join(map(str, numbers))}**" if numbers else ""
 
 
 def _table(titles: Sequence[str], numeric: int, rows: Iterable[Sequence[str]]) -> str:
@@ -106,9 +134,10 @@ def _by_workload(
 
 def _value(row: ComparisonRow | ResultRow | DeviceRow, name: str) -> str:
     value = getattr(row, name)
-    if isinstance(value, tuple):
-        return ", ".join(str(number) for number in value)
-    return str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if name in _MARKED and not isinstance(row, DeviceRow):
+        return f"{text} {_marks(row.guards)}".strip()
+    return text
 
 
 def _comparisons(table: ComparisonTable) -> str:
@@ -123,6 +152,8 @@ def _comparisons(table: ComparisonTable) -> str:
         "95% interval of p99": "p99_interval",
         "throughput": "answer_text",
     }
+    if any(row.bottleneck for row in table.rows):
+        columns["why"] = "bottleneck"
     title = f"## Compared to {escape(table.baseline_label)}"
     return "\n\n".join([title, *_by_workload(table.rows, columns)])
 
@@ -142,6 +173,8 @@ def _results(table: ResultTable) -> str:
         "failed transactions": "failed_transactions",
         "notes": "notes",
     }
+    if any(row.bottleneck for row in table.rows):
+        columns["why"] = "bottleneck"
     return "\n\n".join(
         [
             "## Results",
@@ -149,6 +182,40 @@ def _results(table: ResultTable) -> str:
             *_by_workload(table.rows, columns),
         ]
     )
+
+
+def _whys(rows: Sequence[WhyRow]) -> str:
+    if not rows:
+        return ""
+    titles = ["environment", "cells", "bottleneck", "seen", "what would change it"]
+    parts = ["## Why"]
+    for workload, group in groupby(rows, key=attrgetter("workload")):
+        body = [
+            [
+                escape(row.label),
+                row.cells,
+                " ".join(part for part in (_bottleneck(row), _marks(row.guards)) if part),
+                "; ".join(map(escape, row.clues)),
+                escape(row.remedy),
+            ]
+            for row in group
+        ]
+        parts += [f"### {escape(workload)}", _table(titles, len(titles), body)]
+    return "\n\n".join(parts)
+
+
+def _bottleneck(row: WhyRow) -> str:
+    further = "; ".join(
+        part for part in (row.agreement, f"next: {row.others}" if row.others else "") if part
+    )
+    return f"**{row.name}**{f' ({further})' if further else ''}"
+
+
+def _scalings(figures: Sequence[ScalingFigure]) -> str:
+    if not figures:
+        return ""
+    lines = [f"- **{escape(figure.title)}**: {escape(figure.sentence)}" for figure in figures]
+    return "## Scaling with the number of clients\n\n" + "\n".join(lines)
 
 
 def _devices(table: DeviceTable) -> str:

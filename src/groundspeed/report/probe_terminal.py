@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.table import Table as RichTable
-from rich.text import Text
+
+from groundspeed.report.terminal_text import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,35 +19,30 @@ _WIDE_COLUMNS = 110
 
 def render(page: ProbeView, console: Console) -> None:
     """Print a view; plain text where the console is no terminal."""
-    console.print(_text(page.title, "bold"))
-    console.print(_text(page.about))
+    console.print(plain(page.title, "bold"))
+    console.print(plain(page.about))
     console.print()
     for table in page.tables:
         _table(table, console)
     if page.cautions:
-        console.print(_text("Cautions", "bold"))
+        console.print(plain("Cautions", "bold"))
         grid = RichTable.grid(padding=(0, 1))
         for caution in page.cautions:
-            grid.add_row(_text("-"), _text(caution))
+            grid.add_row(plain("-"), plain(caution))
         console.print(grid)
         console.print()
 
 
 def _table(table: Table, console: Console) -> None:
-    console.print(_text(table.title, "bold"))
+    console.print(plain(table.title, "bold"))
     laid = RichTable(box=None, show_edge=False, padding=(0, 2, 0, 0))
     for place, column in enumerate(table.columns):
         left = table.prose or not place
-        laid.add_column(_text(column, "dim"), justify="left" if left else "right", overflow="fold")
+        laid.add_column(plain(column, "dim"), justify="left" if left else "right", overflow="fold")
     wide = console.width >= _WIDE_COLUMNS or not table.narrow_rows
     for row in table.rows if wide else table.narrow_rows:
-        laid.add_row(*map(_text, row))
+        laid.add_row(*map(plain, row))
     console.print(laid)
     if table.note:
-        console.print(_text(table.note, "dim"))
+        console.print(plain(table.note, "dim"))
     console.print()
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Take text as it is, without characters that could steer the terminal."""
-    return Text("".join(c if c.isprintable() else " " for c in text), style=style)

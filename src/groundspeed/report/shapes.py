@@ -9,6 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from groundspeed.analyse import Answer
+from groundspeed.report.evidence_shapes import (
+    GuardNotes,
+    ScalingFigure,
+    TimelineGroup,
+    WhyRow,
+)
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +48,9 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     maximum: str
     failed_transactions: str
     notes: tuple[int, ...]
+    # The bottleneck's name, empty without evidence; guards by number.
+    bottleneck: str
+    guards: tuple[int, ...]
 
 
 class ResultTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +81,10 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
     # "faster", "slower" or "not decided: 3 pairs, 6 are needed for a 95% interval".
     answer_text: str
+    # What holds the environment back here, empty without evidence.
+    bottleneck: str
+    # Guards that touch one of the two cells, by number.
+    guards: tuple[int, ...]
 
 
 class ComparisonTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,11 +233,15 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary
     environments: tuple[str, ...]
     verdicts: tuple[str, ...]
+    guards: GuardNotes
+    whys: tuple[WhyRow, ...]
+    scalings: tuple[ScalingFigure, ...]
     comparisons: ComparisonTable
     results: ResultTable
     devices: DeviceTable
     figures: tuple[Figure, ...]
     seconds: tuple[SecondsPanel, ...]
+    timelines: tuple[TimelineGroup, ...]
     facts: FactTable
     # The settings and storage in which environments differ: what is compared, or what confounds.
     differences: FactTable

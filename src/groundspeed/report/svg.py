@@ -102,13 +102,13 @@ def interval_chart(
 ) -> str:
     """Draw marks with whiskers, joined by lines; traces stand side by side at each x."""
     size = PANEL
-    across, up = _plot_area(size, x, y)
+    across, up = plot_area(size, x, y)
     offset_px = _offset_px(across, [m.x for trace in traces for m in trace.marks], len(traces))
-    parts = [_frame(size, across, up, x, y)]
+    parts = [frame(size, across, up, x, y)]
     for place, trace in enumerate(traces):
         shift_px = (place - (len(traces) - 1) / 2) * offset_px
         parts.append(_trace(trace, across, up, shift_px))
-    return _svg(size, title, description, "".join(parts))
+    return element(size, title, description, "".join(parts))
 
 
 def seconds_chart(
@@ -116,14 +116,14 @@ def seconds_chart(
 ) -> str:
     """Draw lines over time; the faint ones lie behind."""
     size = SECONDS_PANEL
-    across, up = _plot_area(size, x, y)
-    parts = [_frame(size, across, up, x, y)]
+    across, up = plot_area(size, x, y)
+    parts = [frame(size, across, up, x, y)]
     for curve in sorted(curves, key=lambda c: not c.faint):
         path = " ".join(f"{across.px(cx):.1f},{up.px(cy):.1f}" for cx, cy in curve.points)
         weight = "faint" if curve.faint else "bold"
         style = style_class(curve.style_index)
         parts.append(f'<polyline class="curve {weight} {style}" points="{path}"/>')
-    return _svg(size, title, description, "".join(parts))
+    return element(size, title, description, "".join(parts))
 
 
 def strip_scale(axis: Axis) -> Scale:
@@ -150,7 +150,7 @@ def strip(ratio: Ratio, *, axis: Axis, style: str, title: str, description: str)
     parts.append(
         f'<circle class="dot" cx="{along.px(ratio.value):.1f}" cy="{middle}" r="3.5"/></g>'
     )
-    return _svg(size, title, description, "".join(parts), fixed=True)
+    return element(size, title, description, "".join(parts), fixed=True)
 
 
 def strip_axis(axis: Axis, *, title: str) -> str:
@@ -162,7 +162,7 @@ def strip_axis(axis: Axis, *, title: str) -> str:
         "</text>"
         for value, label in axis.ticks
     ]
-    return _svg(size, title, axis.unit, "".join(parts), fixed=True)
+    return element(size, title, axis.unit, "".join(parts), fixed=True)
 
 
 def swatch(style_index: int) -> str:
@@ -175,13 +175,15 @@ def swatch(style_index: int) -> str:
     )
 
 
-def _plot_area(size: Size, x: Axis, y: Axis) -> tuple[Scale, Scale]:
+def plot_area(size: Size, x: Axis, y: Axis, *, top_px: float = _TOP_PX) -> tuple[Scale, Scale]:
+    """Lay both axes of a chart, with room for the labels of the vertical one."""
     left_px = max(y.label_width_px() + 8, 16)
     across = x.scale(left_px, size.width_px - _RIGHT_PX)
-    return across, y.scale(size.height_px - _BOTTOM_PX, _TOP_PX)
+    return across, y.scale(size.height_px - _BOTTOM_PX, top_px)
 
 
-def _frame(size: Size, across: Scale, up: Scale, x: Axis, y: Axis) -> str:
+def frame(size: Size, across: Scale, up: Scale, x: Axis, y: Axis) -> str:
+    """Draw the axes of a chart: lines across at the ticks of y, ticks along x, both units."""
     left, right, floor = across.start_px, across.end_px, up.start_px
     parts = [f'<text class="unit" x="0" y="10">{text(y.unit)}</text>']
     for value, label in y.ticks:
@@ -257,7 +259,8 @@ def _shape(style_index: int, x: float, y: float) -> str:
     return f'<path class="dot" d="{d}"/>'
 
 
-def _svg(size: Size, title: str, description: str, body: str, *, fixed: bool = False) -> str:
+def element(size: Size, title: str, description: str, body: str, *, fixed: bool = False) -> str:
+    """Wrap a drawing; title and description are escaped, the body is drawn already."""
     extent = f' width="{size.width_px}" height="{size.height_px}"' if fixed else ""
     return (
         f'<svg role="img" viewBox="0 0 {size.width_px} {size.height_px}"{extent}>'

@@ -119,11 +119,13 @@ def from_zero(values: Iterable[float], unit: str, *, count: int = 5) -> Axis:
     return Axis(kind=ScaleKind.LINEAR, low=0.0, high=high, ticks=ticks, unit=unit)
 
 
-def logarithmic(values: Iterable[float], unit: str, *, margin_ratio: float = 1.15) -> Axis:
+def logarithmic(
+    values: Iterable[float], unit: str, *, margin_ratio: float = 1.15, count: int = 6
+) -> Axis:
     """Lay a log axis around all values, which must be above zero, with a margin at both ends."""
     known = tuple(values)
     low, high = min(known) / margin_ratio, max(known) * margin_ratio
-    ticks = tuple((tick, number(tick)) for tick in log_ticks(low, high))
+    ticks = tuple((tick, number(tick)) for tick in log_ticks(low, high, count))
     return Axis(kind=ScaleKind.LOG, low=low, high=high, ticks=ticks, unit=unit)
 
 

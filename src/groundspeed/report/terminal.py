@@ -15,10 +15,17 @@ from rich import box
 from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from groundspeed.analyse import TRIALS_NEEDED, Answer
+from groundspeed.report.evidence_terminal import (
+    marks,
+    print_guards,
+    print_mentions,
+    print_scalings,
+    print_whys,
+)
 from groundspeed.report.scaling import NOTHING
+from groundspeed.report.terminal_text import plain
 from groundspeed.report.view import ComparisonRow, DeviceRow, ResultRow, view
 
 if TYPE_CHECKING:
@@ -57,28 +64,29 @@ def render(findings: Findings, console: Console) -> None:
     _head(page, console)
     if page.comparisons.rows:
         _comparisons(page.comparisons, console)
+    print_whys(page.whys, console)
     if page.results.rows:
         _results(page.results, console)
     if page.devices.rows:
         _devices(page.devices, console)
+    print_scalings(page.scalings, console)
     _notes("Footnotes", page.notes, console, numbered=True)
     _notes("Cautions", page.cautions, console, numbered=False)
 
 
-def _text(text: str, style: str = "") -> Text:
-    """Take text as it is, without characters that could steer the terminal."""
-    return Text("".join(c if c.isprintable() else " " for c in text), style=style)
-
-
 def _head(page: ReportView, console: Console) -> None:
     summary = page.summary
-    console.print(_text(summary.title, "bold"))
+    console.print(plain(summary.title, "bold"))
     for line in summary.description.splitlines():
-        console.print(_text(line))
-    console.print(_text(summary.counts, "dim"))
+        console.print(plain(line))
+    console.print(plain(summary.counts, "dim"))
     console.print()
-    for sentence in page.verdicts:
-        console.print(_text(sentence, "bold"))
+    for sentence, mentions in zip(page.verdicts, page.guards.by_verdict, strict=True):
+        console.print(plain(sentence, "bold"))
+        print_mentions(mentions, console)
+        console.print()
+    if page.guards.general:
+        print_guards(page.guards.general, console)
         console.print()
 
 
@@ -97,15 +105,19 @@ def _comparisons(table: ComparisonTable, console: Console) -> None:
     columns.append(
         _Column(
             "throughput",
-            lambda r: r.answer.value if isinstance(r, ComparisonRow) else "",
+            _answer,
             lambda r: _STYLES[r.answer] if isinstance(r, ComparisonRow) else "",
             numeric=False,
         )
     )
-    console.print(_text(f"Compared to {table.baseline_label}: ratios of n pairs of trials", "bold"))
+    why = _Column("why", attrgetter("bottleneck"), numeric=False)
+    named = any(row.bottleneck for row in table.rows)
+    if named and _room(table.rows, [*columns, why], console) >= _label_columns(table.rows):
+        columns.append(why)
+    console.print(plain(f"Compared to {table.baseline_label}: ratios of n pairs of trials", "bold"))
     _print(table.rows, columns, console)
     console.print(
-        _text(
+        plain(
             f"A TPS ratio above 1 is more throughput than {table.baseline_label}, "
             "a p99 ratio above 1 a longer latency.",
             "dim",
@@ -114,7 +126,7 @@ def _comparisons(table: ComparisonTable, console: Console) -> None:
     for reason in dict.fromkeys(
         row.answer_text for row in table.rows if row.answer is Answer.UNDECIDED
     ):
-        console.print(_text(reason, "dim"))
+        console.print(plain(reason, "dim"))
     console.print()
 
 
@@ -132,19 +144,19 @@ def _results(table: ResultTable, console: Console) -> None:
     if any(row.failed_transactions != "0" for row in table.rows):
         failed.append(_Column("failed", attrgetter("failed_transactions")))
     notes: list[_Column] = []
-    if any(row.notes for row in table.rows):
+    if any(row.notes or row.guards for row in table.rows):
         notes.append(_Column("notes", _note_numbers, numeric=False))
     bare = any(row.tps_interval == NOTHING for row in table.rows)
     needed = f"; a 95% interval takes {TRIALS_NEEDED}" if bare else ""
     if console.width >= _WIDE_COLUMNS:
-        console.print(_text(f"Results, medians of n trials{needed}", "bold"))
+        console.print(plain(f"Results, medians of n trials{needed}", "bold"))
         _print(table.rows, [*factors, *throughput, *latency, *failed, *notes], console)
         console.print()
         return
-    console.print(_text(f"Throughput, median of n trials{needed}", "bold"))
+    console.print(plain(f"Throughput, median of n trials{needed}", "bold"))
     _print(table.rows, [*factors, *throughput, *notes], console)
     console.print()
-    console.print(_text("Latency, medians of n trials", "bold"))
+    console.print(plain("Latency, medians of n trials", "bold"))
     _print(table.rows, [*factors, *latency, *failed], console)
     console.print()
 
@@ -166,14 +178,14 @@ def _devices(table: DeviceTable, console: Console) -> None:
     if table.has_credits:
         work.append(_Column("credits", attrgetter("credits_left")))
     title = "What the emulated device did: waits of all processes for one transaction"
-    console.print(_text(title, "bold"))
+    console.print(plain(title, "bold"))
     if console.width >= _WIDE_COLUMNS:
         _print(table.rows, [*factors, *waits, *work], console)
         console.print()
         return
     _print(table.rows, [*factors, *waits], console)
     console.print()
-    console.print(_text("What the emulated device did: requests and page cache", "bold"))
+    console.print(plain("What the emulated device did: requests and page cache", "bold"))
     _print(table.rows, [*factors, *work], console)
     console.print()
 
@@ -182,8 +194,16 @@ def _get(row: Row, name: str) -> object:
     return getattr(row, name)
 
 
+def _answer(row: Row) -> str:
+    if not isinstance(row, ComparisonRow):
+        return ""
+    return f"{row.answer.value} {marks(row.guards)}".rstrip()
+
+
 def _note_numbers(row: Row) -> str:
-    return ",".join(str(n) for n in row.notes) if isinstance(row, ResultRow) else ""
+    if not isinstance(row, ResultRow):
+        return ""
+    return f"{','.join(str(n) for n in row.notes)} {marks(row.guards)}".strip()
 
 
 def _factors(*, threads: bool, scale: bool) -> list[_Column]:
@@ -196,30 +216,47 @@ def _factors(*, threads: bool, scale: bool) -> list[_Column]:
     return columns
 
 
-def _print(rows: Sequence[Row], columns: Sequence[_Column], console: Console) -> None:
-    """Print rows under the name of their workload; only the first column may fold."""
-    plain = not console.is_terminal
-    # Two columns between cells either way: the box brings one of them.
-    table = Table(
-        box=None if plain else box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, _GAP_COLUMNS if plain else _GAP_COLUMNS - 1, 0, 0),
-    )
-    table.add_column("", overflow="fold")
-    widths = [
+def _widths(rows: Sequence[Row], columns: Sequence[_Column]) -> list[int]:
+    return [
         max(len(c.title), *(cell_len(c.text(row)) for row in rows)) + _GAP_COLUMNS for c in columns
     ]
+
+
+def _room(rows: Sequence[Row], columns: Sequence[_Column], console: Console) -> int:
+    """Return what these columns leave for the names of environments."""
+    return console.width - sum(_widths(rows, columns))
+
+
+def _label_columns(rows: Sequence[Row]) -> int:
+    # Indented beneath the workload.
+    return max(cell_len(row.label) for row in rows) + _GAP_COLUMNS + 2
+
+
+def _print(rows: Sequence[Row], columns: Sequence[_Column], console: Console) -> None:
+    """Print rows under the name of their workload; only the first column may fold."""
+    boxed = console.is_terminal
+    # Two columns between cells either way: the box brings one of them.
+    table = Table(
+        box=box.SIMPLE_HEAD if boxed else None,
+        show_edge=False,
+        padding=(0, _GAP_COLUMNS - boxed, 0, 0),
+    )
+    # Words fold at their spaces before names are torn apart.
+    table.add_column("", overflow="fold", min_width=min(_label_columns(rows), _NAME_COLUMNS))
     # rich cuts off what may not fold, and half a number is a wrong number.
-    fits = sum(widths) + _NAME_COLUMNS <= console.width
+    numbers = [column for column in columns if column.numeric]
+    fits = _room(rows, numbers, console) >= _NAME_COLUMNS
     for column in columns:
         justify: JustifyMethod = "right" if column.numeric else "left"
-        table.add_column(column.title, justify=justify, no_wrap=fits, overflow="fold")
+        table.add_column(
+            column.title, justify=justify, no_wrap=fits and column.numeric, overflow="fold"
+        )
     for workload, group in groupby(rows, key=attrgetter("workload")):
-        table.add_row(_text(workload, "bold"))
+        table.add_row(plain(workload, "bold"))
         for row in group:
             table.add_row(
-                Padding(_text(row.label), (0, 0, 0, 2)),
-                *(_text(column.text(row), column.style(row)) for column in columns),
+                Padding(plain(row.label), (0, 0, 0, 2)),
+                *(plain(column.text(row), column.style(row)) for column in columns),
             )
         table.add_section()
     console.print(table)
@@ -228,8 +265,8 @@ def _print(rows: Sequence[Row], columns: Sequence[_Column], console: Console) ->
 def _notes(title: str, notes: Iterable[Note], console: Console, *, numbered: bool) -> None:
     table = Table.grid(padding=(0, 1))
     for note in notes:
-        table.add_row(_text(str(note.number) if numbered else "-"), _text(note.text))
+        table.add_row(plain(str(note.number) if numbered else "-"), plain(note.text))
     if table.row_count:
-        console.print(_text(title, "bold"))
+        console.print(plain(title, "bold"))
         console.print(table)
         console.print()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import Answer
 from groundspeed.report.devices import device_table
 from groundspeed.report.facts import fact_row, fact_table, label_of
+from groundspeed.report.figure_view import figures, seconds_panels
 from groundspeed.report.scaling import (
     NOTHING,
     format_bytes,
@@ -18,6 +18,7 @@ from groundspeed.report.scaling import (
     interval_text,
     range_text,
 )
+from groundspeed.report.scaling_view import scaling_figures
 from groundspeed.report.shapes import (
     ComparisonRow,
     ComparisonTable,
@@ -38,18 +39,15 @@ from groundspeed.report.shapes import (
     SecondsSeries,
     Summary,
 )
+from groundspeed.report.timeline_view import timeline_groups
+from groundspeed.report.why_view import Whys, guard_notes, why_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from groundspeed.analyse import (
         CellSummary,
         Comparison,
-        Estimate,
         Findings,
-        SecondsLine,
     )
-    from groundspeed.record import SecondRow
 
 __all__ = [
     "ComparisonRow",
@@ -80,38 +78,35 @@ __all__ = [
     "view",
 ]
 
-THROUGHPUT = FigureMetric(key="tps", label="Throughput, transactions/s", unit="transactions/s")
-P99 = FigureMetric(key="p99", label="p99 latency", unit="s")
-
 
 def view(findings: Findings) -> ReportView:
     """Turn findings into tables and figures; order of environments as in the findings."""
     names = tuple(facts.environment for facts in findings.environments)
+    whys = Whys(findings)
     return ReportView(
         summary=_summary(findings),
         environments=names,
         verdicts=tuple(v.sentence for v in findings.verdicts),
+        guards=guard_notes(findings, whys),
+        whys=why_rows(findings, whys),
+        scalings=scaling_figures(findings),
         comparisons=ComparisonTable(
             baseline=findings.baseline,
             baseline_label=label_of(findings.baseline, findings.emulated),
-            rows=tuple(_comparison(c) for c in findings.comparisons),
+            rows=tuple(_comparison(c, whys) for c in findings.comparisons),
             threads_vary=len({c.threads for c in findings.comparisons}) > 1,
             scale_varies=len({c.scale for c in findings.comparisons}) > 1,
         ),
         results=ResultTable(
-            rows=tuple(_result(c) for c in findings.cells),
+            rows=tuple(_result(c, whys) for c in findings.cells),
             threads_vary=len({c.threads for c in findings.cells}) > 1,
             scale_varies=len({c.scale for c in findings.cells}) > 1,
             has_intervals=any(c.tps_per_s.low is not None for c in findings.cells),
         ),
         devices=device_table(findings),
-        figures=(
-            _figure("Throughput by number of clients", THROUGHPUT, findings, names),
-            _figure("p99 latency by number of clients", P99, findings, names),
-        )
-        if findings.cells
-        else (),
-        seconds=_seconds(findings.seconds, names),
+        figures=figures(findings, names),
+        seconds=seconds_panels(findings.seconds, names),
+        timelines=timeline_groups(findings),
         facts=fact_table(findings.environments, findings.emulated),
         differences=FactTable(
             environments=names,
@@ -156,7 +151,7 @@ def _summary(findings: Findings) -> Summary:
     )
 
 
-def _result(cell: CellSummary) -> ResultRow:
+def _result(cell: CellSummary, whys: Whys) -> ResultRow:
     tps = cell.tps_per_s
     return ResultRow(
         environment=cell.environment,
@@ -177,10 +172,12 @@ def _result(cell: CellSummary) -> ResultRow:
         maximum=format_seconds(cell.max_s.maximum),
         failed_transactions=f"{cell.failed_transaction_count:,}",
         notes=tuple(index + 1 for index in cell.footnotes),
+        bottleneck=whys.name(cell),
+        guards=whys.marks(cell),
     )
 
 
-def _comparison(comparison: Comparison) -> ComparisonRow:
+def _comparison(comparison: Comparison, whys: Whys) -> ComparisonRow:
     answer = comparison.answer.value
     return ComparisonRow(
         workload=comparison.workload,
@@ -201,102 +198,6 @@ def _comparison(comparison: Comparison) -> ComparisonRow:
         answer_text=f"{answer}: {comparison.why}"
         if comparison.answer is Answer.UNDECIDED
         else answer,
+        bottleneck=whys.name(comparison),
+        guards=whys.marks(comparison, comparison.baseline),
     )
-
-
-def _figure(title: str, metric: FigureMetric, findings: Findings, names: Sequence[str]) -> Figure:
-    groups: dict[tuple[str, int, int], dict[str, list[CellSummary]]] = {}
-    for cell in findings.cells:
-        group = groups.setdefault((cell.workload, cell.threads, cell.scale), {})
-        group.setdefault(cell.environment, []).append(cell)
-    threads_vary = len({threads for _, threads, _ in groups}) > 1
-    scale_varies = len({scale for _, _, scale in groups}) > 1
-    return Figure(
-        title=title,
-        metric=metric,
-        panels=tuple(
-            Panel(
-                title=workload
-                + (f", {threads} thread{'' if threads == 1 else 's'}" if threads_vary else "")
-                + (f", scale {scale:,}" if scale_varies else ""),
-                workload=workload,
-                threads=threads,
-                scale=scale,
-                lines=_lines(group, metric, names),
-            )
-            for (workload, threads, scale), group in groups.items()
-        ),
-    )
-
-
-def _lines(
-    group: dict[str, list[CellSummary]], metric: FigureMetric, names: Sequence[str]
-) -> tuple[Line, ...]:
-    lines: list[Line] = []
-    for index, name in enumerate(names):
-        points = [_point(cell, metric) for cell in group.get(name, [])]
-        # A picture has no place for what is no number; the table shows a dash.
-        drawn = tuple(p for p in points if math.isfinite(p.median))
-        if drawn:
-            lines.append(Line(environment=name, environment_index=index, points=drawn))
-    return tuple(lines)
-
-
-def _point(cell: CellSummary, metric: FigureMetric) -> Point:
-    estimate: Estimate = cell.tps_per_s if metric is THROUGHPUT else cell.p99_s
-    scale: Callable[[float], str] = format_tps if metric is THROUGHPUT else format_seconds
-    return Point(
-        clients=cell.clients,
-        n=estimate.n,
-        median=estimate.median,
-        low=estimate.low,
-        high=estimate.high,
-        minimum=estimate.minimum,
-        maximum=estimate.maximum,
-        text=interval_text(estimate, scale),
-    )
-
-
-def _seconds(lines: Sequence[SecondsLine], names: Sequence[str]) -> tuple[SecondsPanel, ...]:
-    groups: dict[tuple[str, int, int], list[SecondsLine]] = {}
-    for line in lines:
-        # One second is a dot: it says no more than the table.
-        if len(line.rows) > 1:
-            groups.setdefault((line.workload, line.threads, line.clients), []).append(line)
-    panels: list[SecondsPanel] = []
-    # Sorted: trials ran in a shuffled order.
-    for (workload, threads, clients), group in sorted(groups.items()):
-        who = "1 client" if clients == 1 else f"{clients:,} clients"
-        on = f" on {threads} thread{'' if threads == 1 else 's'}"
-        panels.append(
-            SecondsPanel(
-                title=f"{workload}, {who}{on}",
-                workload=workload,
-                clients=clients,
-                threads=threads,
-                series=tuple(
-                    _series(line, names)
-                    for line in sorted(
-                        group, key=lambda x: (names.index(x.environment), x.repeat_index)
-                    )
-                ),
-            )
-        )
-    return tuple(panels)
-
-
-def _series(line: SecondsLine, names: Sequence[str]) -> SecondsSeries:
-    return SecondsSeries(
-        environment=line.environment,
-        environment_index=names.index(line.environment),
-        trial_id=line.trial_id,
-        repeat_index=line.repeat_index,
-        second=tuple(row.index for row in line.rows),
-        tps_per_s=tuple(row.count / line.log_sampling_ratio for row in line.rows),
-        p99_s=tuple(_p99_s(row) for row in line.rows),
-    )
-
-
-def _p99_s(row: SecondRow) -> float | None:
-    # A second without an answer has no latency, which is not a latency of zero.
-    return None if row.p99_us is None or not row.count else row.p99_us / 1e6

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.cli.conftest import write_run
+from groundspeed import store
+from tests.examples import make_measured, make_provenance, make_record, make_server, make_storage
+from tests.unit.cli.conftest import small_plan, write_run
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Groundspeed
@@ -87,3 +89,41 @@ def test_records_are_not_changed(groundspeed: Groundspeed, run_dir: str) -> None
     before = {p: p.read_bytes() for p in Path(run_dir).rglob("*") if p.is_file()}
     groundspeed("report", run_dir)
     assert {p: p.read_bytes() for p in Path(run_dir).rglob("*") if p.is_file()} == before
+
+
+def write_confounded_run(results_dir: Path) -> str:
+    """Make a run whose environments differ in their storage and in a setting."""
+    plan = small_plan()
+    run_dir = store.create_run(results_dir, plan, "confounded")
+    kept = store.RunStore(run_dir)
+    for number, trial in enumerate(plan.trials):
+        name = trial.cell.environment
+        provenance = make_provenance(
+            storage=make_storage(label=name),
+            server=make_server(settings=[("jit", "on" if name == "one" else "off", None)]),
+        )
+        kept.append(make_record(trial, make_measured(), number=number, provenance=provenance))
+    kept.close()
+    return str(run_dir)
+
+
+def test_strict_refuses_a_confounded_comparison_after_the_report(groundspeed: Groundspeed) -> None:
+    run_dir = write_confounded_run(Path("runs"))
+    assert groundspeed("report", run_dir).code == 0
+    done = groundspeed("report", run_dir, "--strict")
+    assert done.code == 8
+    assert "12 of 12 trials measured" in done.out
+    error, hint = done.errors
+    assert error == (
+        "error: refused: one and two: they differ in storage (storage one and two) and settings"
+        " (jit on and off), and nothing tells which of them made the difference; declare what is"
+        " compared, as in vary: storage"
+    )
+    assert hint.endswith("name in the suite what may differ, as in vary: [storage, memory]")
+    done = groundspeed("report", run_dir, "--strict", "--format", "html")
+    assert done.code == 8
+    assert "</html>" in (Path(run_dir) / "report.html").read_text()
+
+
+def test_strict_lets_a_comparison_of_one_thing_pass(groundspeed: Groundspeed, run_dir: str) -> None:
+    assert groundspeed("report", run_dir, "--strict").code == 0

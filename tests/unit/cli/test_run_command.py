@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from groundspeed.record import Failed
 from tests.examples import make_measured
 from tests.unit.cli.conftest import SMALL_SUITE, TOO_FAST, write_run
@@ -45,6 +47,25 @@ def test_json_alone_is_on_standard_output(groundspeed: Groundspeed) -> None:
     done = groundspeed("run", "s.yaml", "--yes", "--json")
     assert json.loads(done.out)["skipped_count"] == 1
     assert "report: runs/" in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "level"),
+    [((), "full"), (("--probes", "off"), "off"), (("--probes", "light"), "light")],
+)
+def test_how_much_is_watched_is_an_option(
+    groundspeed: Groundspeed, option: tuple[str, ...], level: str
+) -> None:
+    Path("s.yaml").write_text(EMULATED)
+    groundspeed("run", "s.yaml", "--yes", *option)
+    [plan] = Path("runs").glob("*/plan.json")
+    assert json.loads(plan.read_text())["probes"] == level
+
+
+def test_a_level_that_is_none_is_refused(groundspeed: Groundspeed) -> None:
+    Path("s.yaml").write_text(EMULATED)
+    assert groundspeed("run", "s.yaml", "--yes", "--probes", "much").code == 2
+    assert not Path("runs").exists()
 
 
 def test_a_run_that_cannot_fit_is_refused_before_anything_is_made(

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from groundspeed.analyse import Findings, analyse
+from groundspeed.analyse.diagnosis import GuardFinding, GuardKind
 from groundspeed.record import Caution, Measured, Skipped
 from groundspeed.report import html, html_figures
 from groundspeed.report.html_figures import thin
@@ -157,10 +158,16 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
 
 
 def test_names_are_text_and_never_elements() -> None:
-    plain = Page(html.render(make_findings()))
+    # Guards know built-in workloads by their names; a made-up one says the same in both.
+    told = GuardFinding(kind=GuardKind.SANITY, code="x", message="of x")
+    plain = Page(html.render(msgspec.structs.replace(make_findings(), guards=(told,))))
     hostile = make_findings(("a", HOSTILE), workload=f"w {HOSTILE}")
     hostile = msgspec.structs.replace(
-        hostile, suite_name=HOSTILE, description=HOSTILE, run_ids=(HOSTILE,)
+        hostile,
+        suite_name=HOSTILE,
+        description=HOSTILE,
+        run_ids=(HOSTILE,),
+        guards=(msgspec.structs.replace(told, message=HOSTILE),),
     )
     page = Page(html.render(hostile))
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in plain.elements]

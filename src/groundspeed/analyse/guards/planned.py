@@ -1,0 +1,121 @@
+"""What guards can tell from a plan, before anything runs: differences and bursts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from groundspeed.analyse.diagnosis import GuardFinding, GuardKind
+from groundspeed.analyse.guards import parity_facts
+from groundspeed.analyse.guards.buckets import buckets_of
+from groundspeed.analyse.guards.parity import differing, judge
+from groundspeed.analyse.guards.parity_facts import Fact, Known
+from groundspeed.analyse.guards.wording import size_text, span_text
+from groundspeed.plan import TargetKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from groundspeed.analyse.guards.buckets import Bucket
+    from groundspeed.plan import EnvironmentPlan, Plan
+
+CODE = "plans-the-burst"
+_SIZE = re.compile(r"(\d+)\s*(kB|MB|GB|TB)")
+_SIZES = {"kB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
+_SWITCHES = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}
+
+
+def plan_differences(plan: Plan, *, baseline: str | None = None) -> tuple[GuardFinding, ...]:
+    """Find what will confound comparisons with the baseline, as far as the plan says it.
+
+    Settings, versions, memory, storage and the way a server is reached are known; of a given
+    server only the last. `baseline` is the first environment unless it is named.
+    """
+    names = [environment.name for environment in plan.environments]
+    first = plan.environment(baseline if baseline in names else names[0])
+    vary = None if plan.vary is None else frozenset(plan.vary)
+    findings = (
+        judge((first.name, other.name), differing(_known(first), _known(other)), vary)
+        for other in plan.environments
+        if other is not first
+    )
+    return tuple(finding for finding in findings if finding is not None)
+
+
+def _known(environment: EnvironmentPlan) -> Known:
+    if environment.kind is TargetKind.SERVER:
+        reached = parity_facts.connection(environment.dsn or "")
+        return Known(facts=reached, server_is_known=False)
+    facts: dict[Fact, str] = {
+        parity_facts.VERSION: str(environment.postgres_version),
+        Fact("version", "programs"): environment.bin_dir or parity_facts.DEFAULT,
+        parity_facts.MEMORY: "of the machine"
+        if environment.memory_bytes is None
+        else size_text(environment.memory_bytes),
+        parity_facts.PATH: "unix socket" if environment.listen == "socket" else "TCP on loopback",
+        parity_facts.MACHINE: parity_facts.THIS_MACHINE,
+    }
+    for name, value in environment.settings:
+        # PostgreSQL reads the names of settings in any case, and takes the last of them.
+        facts[Fact("settings", name.lower())] = _value(value)
+    if environment.storage is not None:
+        asked = environment.storage
+        label = f"{asked.emulate} (emulated)" if asked.emulate else str(asked.directory)
+        facts[parity_facts.STORAGE] = label
+        if not asked.emulate:
+            facts[Fact("storage", "log on")] = asked.wal_directory or str(asked.directory)
+        if asked.profile is not None:
+            facts[parity_facts.FIGURES] = parity_facts.figures(asked.profile)
+    return Known(facts=facts, server_is_known=True)
+
+
+def _value(written: str) -> str:
+    """Write a setting in one way: 1024MB and 1GB are the same, as are true and on."""
+    match = _SIZE.fullmatch(written.strip())
+    if match is None:
+        return _SWITCHES.get(written.lower(), written) if not written.isdigit() else written
+    size = int(match[1]) * _SIZES[match[2]]
+    unit = next(unit for unit in reversed(_SIZES) if size % _SIZES[unit] == 0)
+    return f"{size // _SIZES[unit]}{unit}"
+
+
+def planned_burst(plan: Plan) -> tuple[GuardFinding, ...]:
+    """Say of emulated burst buckets how long they last against the trials of the plan.
+
+    An emulated device begins each trial with a full bucket; a plan that drains with an empty one,
+    and then there is nothing to say.
+    """
+    if plan.drain:
+        return ()
+    return tuple(
+        finding
+        for environment in plan.environments
+        if environment.storage is not None
+        for bucket in buckets_of(environment.storage.profile)
+        for finding in _bursts(plan, environment, bucket)
+    )
+
+
+def _bursts(plan: Plan, environment: EnvironmentPlan, bucket: Bucket) -> Iterator[GuardFinding]:
+    own = [t.duration_s for t in plan.trials if t.cell.environment == environment.name]
+    if not own or bucket.peak_per_s is None or bucket.lasts_s is None:
+        return
+    label = environment.storage.emulate if environment.storage is not None else environment.name
+    longest_s = max(own)
+    burst = (
+        f"{label}'s burst of {bucket.rate_text(bucket.peak_per_s)} lasts at least"
+        f" {span_text(bucket.lasts_s)} at full load"
+    )
+    loads = f"{len(own)} trials take {span_text(sum(own))} and each begins with a full bucket"
+    told = (
+        "this measures the burst"
+        if longest_s <= bucket.lasts_s
+        else f"means may mix it with the baseline of {bucket.rate_text(bucket.rate_per_s)}"
+    )
+    yield GuardFinding(
+        kind=GuardKind.BURST,
+        code=CODE,
+        message=f"{burst}; a trial lasts {span_text(longest_s)} ({loads}): {told};"
+        " --drain spends the credits first",
+        environments=(environment.name,),
+    )
