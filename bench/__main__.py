@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "log_reading": ((), ("--lines", "4000000", "--rounds", "3")),
     "interface": ((), ("--quick",)),
     "log_cost": ((), ("--quick",)),
+    "audit": ((), ("--quick",)),
     "memory_bound": ((), ("--quick",)),
     "observer_effect": ((), ("--quick",)),
     "dead_time": ((), ("--quick",)),

@@ -17,7 +17,7 @@ FLOORS = (
     {"plan"},
     {"record"},
     {"ports", "stats", "storage", "tools"},
-    {"analyse", "measurement"},
+    {"analyse", "audit", "measurement"},
     {"tune", "report"},
     {"run", "store", "targets", "probes", "presets"},
     {"cli"},

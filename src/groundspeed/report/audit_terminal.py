@@ -35,7 +35,7 @@ def render(audit: Audit, console: Console, least: Severity) -> None:
 
 
 def _indented(console: Console, text: str, style: str, steps: int) -> None:
-    console.print(Padding(_text(text, style), (0, 0, 0, _INDENT * steps)))
+    console.print(Padding(_text(text, style), (0, 0, 0, _INDENT * steps), expand=False))
 
 
 def _text(text: str, style: str = "") -> Text:
