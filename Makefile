@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv
 SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.[ch])
-.PHONY: demo test check bench bench-fidelity docs lock clean
+.PHONY: demo test check bench bench-fidelity bench-provoked docs lock clean
 
 demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and report.
 	$(VENV)/bin/groundspeed run quick --yes
@@ -22,6 +22,9 @@ bench: $(VENV)/.ready-bench  ## Print the figures groundspeed itself must reach.
 bench-fidelity: $(VENV)/.ready-bench  ## Print how right emulated storage is, and how near to published curves.
 	@failed=0; for part in "fidelity" "published gp3 longhorn redis" "probed_disk"; do \
 	  $(VENV)/bin/python -m bench.$$part || failed=1; done; exit $$failed
+
+bench-provoked: $(VENV)/.ready-dev  ## Provoke each bottleneck over and over, see whether it is named, and cure it.
+	$(VENV)/bin/python -m bench.provoked
 
 docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
 	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md

@@ -192,7 +192,10 @@ def run_with_targets(
         machine = storage_places.machine_for(made, Host())
         clone = session._can_clone_all(environments, machine)
         outfit = session._Outfitter(
-            environments, run_dir.name, lease, {}, machine=machine, clone=clone
+            *(environments, run_dir.name, lease, {}),
+            machine=machine,
+            clone=clone,
+            drain=made.drain,
         )
         crew = run.Crew(
             targets=outfit.targets,

@@ -62,9 +62,8 @@ class Host:
         The smaller of its affinity and its control group's quota: the machine's number would
         promise what a container does not get.
         """
-        allowed = _field(_read(self._proc / "self/status"), "Cpus_allowed_list")
-        count = _length_of_list(allowed) if allowed else 0
-        if not count:
+        count = allowed_count(_read(self._proc / "self/status"))
+        if count is None:
             cpuinfo = _read(self._proc / "cpuinfo") or ""
             count = len(re.findall(r"^processor\s*:", cpuinfo, re.MULTILINE))
         quota, _, period = (_read(self._sys / "fs/cgroup/cpu.max") or "max").partition(" ")
@@ -210,6 +209,11 @@ def _number(path: Path) -> int | None:
 def _field(text: str | None, name: str) -> str | None:
     match = re.search(rf"^{re.escape(name)}\s*:[ \t]*(.*)$", text or "", re.MULTILINE)
     return match[1].strip() or None if match else None
+
+
+def allowed_count(status: str | None) -> int | None:
+    """Count the processors that a process may use, by its /proc/PID/status; None if it says not."""
+    return _length_of_list(_field(status, "Cpus_allowed_list") or "") or None
 
 
 def _length_of_list(text: str) -> int:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from groundspeed.probes.host import allowed_count
 from groundspeed.probes.kernel_files import KeptFile, grown
 from groundspeed.probes.processes import Burnt, LoadThreads, Owner, Processes
 from groundspeed.probes.processor_counters import (
@@ -44,6 +45,7 @@ class ProcessorWork:
         )
         self._threads = LoadThreads(proc)
         self._frequencies = Frequencies(sys)
+        self._server_status = proc / str(points.server_pid) / "status"
         self._places = places
         self._reset()
 
@@ -134,7 +136,14 @@ class ProcessorWork:
             context_switches_per_s=self._switches_per_s(first, last),
             frequency_hz=_mean(self._hz),
             thermal_throttle_count=_growth(self._throttles_before, throttles),
+            server_allowed_count=self._server_allowed_count(),
         )
+
+    def _server_allowed_count(self) -> int | None:
+        try:
+            return allowed_count(self._server_status.read_text())
+        except OSError:
+            return None
 
     def close(self) -> None:
         """Let go of all files."""

@@ -219,6 +219,7 @@ class PostgresWork(msgspec.Struct, frozen=True, kw_only=True):
 class CpuWork(msgspec.Struct, frozen=True, kw_only=True):
     """Who burnt the processors, in cores (1.5 = one and a half cores, mean over the trial).
 
+    `server_allowed_count` are the cores the server may run on (taskset, cpuset).
     `load_thread_ratio` is the busiest thread of the load tool, of one core; `steal_ratio` and
     `idle_ratio` are shares of all cores; `busiest_core_ratio` is the mean of the busiest core of
     each second.
@@ -238,6 +239,7 @@ class CpuWork(msgspec.Struct, frozen=True, kw_only=True):
     context_switches_per_s: float | None
     frequency_hz: float | None = None
     thermal_throttle_count: int | None = None
+    server_allowed_count: int | None = None
 
 
 class PressureWork(msgspec.Struct, frozen=True, kw_only=True):

@@ -406,6 +406,23 @@ def test_a_server_and_a_load_tool_that_share_all_cores_evenly() -> None:
     assert Bottleneck.CLIENT in found.others
 
 
+@pytest.mark.parametrize(
+    ("idle_ratio", "named"),
+    [(0.05, Bottleneck.CPU), (0.14, Bottleneck.CPU), (0.24, Bottleneck.UNKNOWN)],
+)
+def test_short_statements_that_nobody_sees_at_work(idle_ratio: float, named: Bottleneck) -> None:
+    """Figures of four clients of select-only on two cores, with nothing provoked."""
+    shared = scenes.cpu(
+        core_count=2,
+        idle_ratio=idle_ratio,
+        io_wait_ratio=0.0,
+        load_cpu_count=0.42,
+        load_thread_ratio=0.42,
+        server_cpu_count=0.97,
+    )
+    assert Case({"CPU:": 0.13}, cpu=shared).diagnosis().bottleneck is named
+
+
 def test_a_network_that_takes_its_time() -> None:
     case = Case({"CPU:": 0.3})
     case.trial = {"workload": "simple-update"}

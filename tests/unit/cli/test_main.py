@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -116,20 +115,10 @@ def test_an_interruption_before_a_run_is_130(tmp_path: Path) -> None:
         assert process.stderr.read().splitlines()[-1] == b"interrupted"
 
 
-def test_help_takes_less_than_150_ms() -> None:
-    def once() -> float:
-        start = time.perf_counter()
-        subprocess.run((*PROGRAM, "--help"), check=True, capture_output=True)
-        return time.perf_counter() - start
-
-    # The fastest of several: tests share the machine, and only the fastest is about us.
-    assert min(once() for _ in range(8)) < 0.150
-
-
 def test_help_loads_no_room() -> None:
     code = (
         "import sys; from groundspeed.cli.main import main; main(['--help']);"
-        "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'psycopg', 'rich')"
+        "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'psycopg', 'pyarrow', 'rich')"
         " or m.startswith('groundspeed.') and not m.startswith(('groundspeed.cli',"
         " 'groundspeed.errors'))])"
     )

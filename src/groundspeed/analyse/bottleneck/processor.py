@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from groundspeed.analyse.bottleneck.scene import Scene
     from groundspeed.record.evidence import CpuWork, GroupWork
 
-# A tenth of all cores idle is what a busy machine keeps between wake-ups.
-_SPENT_IDLE_RATIO = 0.1
+# A tenth of all cores idle is what a busy machine keeps between wake-ups; with a quarter there are
+# cores to spare. Between the two it is a matter of degree, so that a trial near one of them is not
+# named by chance.
+_SPENT_IDLE_RATIO, _SPARE_IDLE_RATIO = 0.1, 0.25
+_RATHER_SPENT_RATIO = 0.5
 # Where server and load burn less than half of the cores, the shortage is not theirs.
 _OURS_RATIO = 0.5
 # A group held back in half of its periods could have used much more; in a quarter of them,
@@ -36,9 +39,11 @@ class Split(NamedTuple):
     load: float
 
 
-def are_spent(cpu: CpuWork) -> bool:
-    """Whether no core was left over."""
-    return cpu.idle_ratio + cpu.io_wait_ratio < _SPENT_IDLE_RATIO
+def spent_ratio(cpu: CpuWork) -> float:
+    """How far all cores were used up: 0 where there were cores to spare, 1 where none was left."""
+    spare = cpu.idle_ratio + cpu.io_wait_ratio
+    span = _SPARE_IDLE_RATIO - _SPENT_IDLE_RATIO
+    return min(1.0, max(0.0, (_SPARE_IDLE_RATIO - spare) / span))
 
 
 def split(scene: Scene) -> Split:
@@ -56,12 +61,15 @@ def split(scene: Scene) -> Split:
     if scene.host is None:
         return Split(at_work, 0.0)
     cpu = scene.host.cpu
+    apart = Split(at_work * _used_ratio(scene, cpu), rest * outside.thread_saturation(scene))
     server, load = cpu.server_cpu_count, cpu.load_cpu_count
-    if not are_spent(cpu) or server is None or load is None or not server + load:
-        return Split(at_work * _used_ratio(scene, cpu), rest * outside.thread_saturation(scene))
+    if server is None or load is None or not server + load:
+        return apart
     reach = min(1.0, (server + load) / (_OURS_RATIO * cpu.core_count))
     pool = (at_work + rest) * reach
-    return Split(max(at_work, pool * server / (server + load)), pool * load / (server + load))
+    shared = Split(max(at_work, pool * server / (server + load)), pool * load / (server + load))
+    spent = spent_ratio(cpu)
+    return Split(*(spent * s + (1.0 - spent) * a for s, a in zip(shared, apart, strict=True)))
 
 
 def _log_on_processor(scene: Scene) -> float:
@@ -73,7 +81,9 @@ def _used_ratio(scene: Scene, cpu: CpuWork) -> float:
     """Cores the server used over those that sessions at work could have used."""
     if cpu.server_cpu_count is None:
         return 1.0
-    usable = min(scene.mean_sessions(Place.PROCESSOR), float(cpu.core_count))
+    # Pinned to some of the cores, a server has used up what it has while others idle.
+    allowed = float(cpu.server_allowed_count or cpu.core_count)
+    usable = min(scene.mean_sessions(Place.PROCESSOR), allowed)
     return min(1.0, cpu.server_cpu_count / usable) if usable else 0.0
 
 
@@ -82,8 +92,9 @@ def bound(scene: Scene) -> Suspect | None:
     clues = _work_clues(scene)
     if scene.host is not None:
         burnt = _core_clues(scene.host.cpu)
+        is_spent = spent_ratio(scene.host.cpu) >= _RATHER_SPENT_RATIO
         # Short statements are over before they are seen: where no core is left, cores tell more.
-        clues = [*burnt, *clues] if are_spent(scene.host.cpu) else [*clues, *burnt]
+        clues = [*burnt, *clues] if is_spent else [*clues, *burnt]
     return Suspect(
         bottleneck=Bottleneck.CPU,
         score=min(1.0, split(scene).server),
@@ -105,7 +116,9 @@ def _core_clues(cpu: CpuWork) -> list[Clue]:
         name = "cores burnt by others than the server and its load"
         clues.insert(0, _cores(name, cpu.other_cpu_count or 0.0))
     if cpu.server_cpu_count is not None:
-        clues.insert(0, _cores("cores burnt by the server", cpu.server_cpu_count))
+        allowed = cpu.server_allowed_count or cpu.core_count
+        of = f" of the {allowed} it may use" if allowed < cpu.core_count else ""
+        clues.insert(0, _cores(f"cores burnt by the server{of}", cpu.server_cpu_count))
     return clues
 
 
