@@ -118,8 +118,8 @@ def test_an_interruption_before_a_run_is_130(tmp_path: Path) -> None:
 def test_help_loads_no_room() -> None:
     code = (
         "import sys; from groundspeed.cli.main import main; main(['--help']);"
-        "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'psycopg', 'pyarrow', 'rich')"
-        " or m.startswith('groundspeed.') and not m.startswith(('groundspeed.cli',"
+        "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'psycopg', 'pyarrow',"
+        " 'rich') or m.startswith('groundspeed.') and not m.startswith(('groundspeed.cli',"
         " 'groundspeed.errors'))])"
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
