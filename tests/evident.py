@@ -417,7 +417,7 @@ def _watched(cell: CellSummary, trial_id: str, repeat_index: int) -> TrialEviden
 
 
 @cache
-def evident_findings(repeats: int = 7) -> Findings:
+def evident_findings(repeats: int = 9) -> Findings:
     """Give the findings of the awkward run as if it had been watched."""
     findings = example_findings(repeats)
     return msgspec.structs.replace(

@@ -358,7 +358,7 @@ def _outcome(trial: Trial, tps_per_s: float) -> Outcome:
     )
 
 
-def example_records(repeats: int = 7) -> list[Record]:
+def example_records(repeats: int = 9) -> list[Record]:
     """Make the records of an awkward run: two workloads, two numbers of clients, three blocks."""
     rng = Random(20260102)
     records: list[Record] = []
@@ -396,7 +396,7 @@ def example_records(repeats: int = 7) -> list[Record]:
     return records
 
 
-def example_run(repeats: int = 7) -> RunRecords:
+def example_run(repeats: int = 9) -> RunRecords:
     """Make an awkward run, with per-second rows of the write trials and two trials untried."""
     records = example_records(repeats)
     rng = Random(7)
@@ -414,7 +414,7 @@ def example_run(repeats: int = 7) -> RunRecords:
 
 
 @cache
-def example_findings(repeats: int = 7) -> Findings:
+def example_findings(repeats: int = 9) -> Findings:
     """Analyse the awkward run."""
     return analyse([example_run(repeats)])
 

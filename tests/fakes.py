@@ -129,7 +129,8 @@ class FakeTarget:
 
     `script` maps the name of a call to what happens when it is called, once each and in order:
     an exception is raised, None lets it pass. For loads the names are `initialise`, `warm_up` and
-    `measure`, and a LoadResult is given back.
+    `measure`, and a LoadResult is given back. `speed` says how many transactions a second a load
+    of a trial makes. A target that is warm keeps its server where it is told to stop.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary
@@ -142,6 +143,8 @@ class FakeTarget:
         check_cautions: tuple[Caution, ...] = (),
         storage: StorageFacts | None = None,
         storage_work: StorageWork | None = None,
+        is_warm: bool = False,
+        speed: Callable[[Trial], float] = lambda _: 1000.0,
     ) -> None:
         self.name = name
         self.journal = journal
@@ -152,6 +155,8 @@ class FakeTarget:
         self._check_cautions = check_cautions
         self._storage = storage
         self._storage_work = storage_work
+        self._is_warm = is_warm
+        self._speed = speed
         self.at_load: Callable[[str], None] = lambda _: None
 
     def _call(self, call: str, *, life: tuple[str, ...]) -> LoadResult | None:
@@ -183,12 +188,13 @@ class FakeTarget:
         self.life = "stopped"
 
     def start(self) -> None:
-        self._call("start", life=("stopped",))
+        self._call("start", life=("stopped", "running") if self._is_warm else ("stopped",))
         self.life, self.server_died = "running", False
 
     def stop(self) -> None:
         self._call("stop", life=("running", "stopped"))
-        self.life = "stopped"
+        if not self._is_warm or self.server_died:
+            self.life = "stopped"
 
     def reset(self) -> None:
         self._call("reset", life=("running", "stopped"))
@@ -214,16 +220,16 @@ class FakeTarget:
         on_progress: Callable[[Progress], None],
     ) -> LoadResult:
         assert trial is not None
-        part = "warm_up" if limit_s == trial.warm_up_s else "measure"
+        part = "warm_up" if limit_s < trial.duration_s else "measure"
         self._clock.pass_time(min(limit_s, trial.duration_s))
         self.at_load(part)
         result = self._call(part, life=("running",))
         if result is not None:
             return result
         if part == "warm_up":
-            return interrupted_load(trial)
+            return interrupted_load(limit_s)
         on_progress(Progress(elapsed_s=1.0, tps_per_s=1000.0, p99_s=None))
-        return finished_load(trial, command)
+        return finished_load(trial, command, tps_per_s=self._speed(trial))
 
     def storage_work(self) -> StorageWork | None:
         return self._storage_work
@@ -372,16 +378,14 @@ def report_text(trial: Trial, count: int) -> str:
     )
 
 
-def interrupted_load(trial: Trial) -> LoadResult:
+def interrupted_load(limit_s: float) -> LoadResult:
     """A warm-up that was ended after its time, as every one is."""
-    return LoadResult(
-        returncode=-2, stdout="", stderr="", elapsed_s=trial.warm_up_s, log=log_totals(1000)
-    )
+    return LoadResult(returncode=-2, stdout="", stderr="", elapsed_s=limit_s, log=log_totals(1000))
 
 
-def finished_load(trial: Trial, command: Command) -> LoadResult:
-    """A load that ran to its end, at 1000 transactions a second."""
-    count = 1000 * trial.duration_s
+def finished_load(trial: Trial, command: Command, *, tps_per_s: float = 1000.0) -> LoadResult:
+    """A load that ran to its end."""
+    count = round(tps_per_s * trial.duration_s)
     sampled = [a for a in command.arguments if a.startswith("--sampling-rate")]
     assert not sampled, "1000 a second are logged whole"
     row = SecondRow(

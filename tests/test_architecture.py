@@ -18,7 +18,7 @@ FLOORS = (
     {"record"},
     {"ports", "stats", "storage", "tools"},
     {"analyse", "audit", "measurement"},
-    {"tune", "report"},
+    {"deciding", "tune", "report"},
     {"run", "store", "targets", "probes", "presets"},
     {"cli"},
 )

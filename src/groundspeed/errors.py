@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
     TARGET = 4
     TRIALS_FAILED = 5
     REGRESSION = 6
-    # 7 is kept for a gate that cannot decide.
+    UNDECIDED = 7
     CONFOUNDED = 8
     MISTAKES_FOUND = 9
     # As a shell reports a process ended by SIGINT: what callers of a benchmark script expect.

@@ -177,7 +177,7 @@ def test_a_doubt_on_every_trial_of_several_cells_is_told_once_for_all() -> None:
 def test_the_example_is_whole() -> None:
     findings = analyse([example_run()])
 
-    assert (findings.measured_count, findings.failed_count, findings.skipped_count) == (68, 2, 14)
+    assert (findings.measured_count, findings.failed_count, findings.skipped_count) == (88, 2, 18)
     assert findings.first_started_at == "2026-01-02T03:00:00+00:00"
     assert {line.workload for line in findings.seconds} == {"tpcb-like"}
     assert all(0 <= i < len(findings.footnotes) for c in findings.cells for i in c.footnotes)

@@ -160,6 +160,57 @@ SEE = "see docs/suite.md or groundspeed schema"
             "pgbench -T takes no other",
         ),
         (
+            GOOD + "measure: {until: decided, repeats: 3}",
+            "measure: takes no repeats with until",
+            "at_most bounds it, leave repeats out",
+        ),
+        (
+            GOOD + "measure: {until: decided, duration: 10s}",
+            "measure: takes no duration with until",
+            "slice bounds it, leave duration out",
+        ),
+        (
+            GOOD + "measure: {margin: 3%}",
+            "measure: takes margin only with until",
+            "write until: decided, or leave margin out",
+        ),
+        (
+            environment("{target: embedded, storage: {directory: a}}")
+            + "measure: {until: decided}\n",
+            "suite: needs two environments to decide between",
+            "name another one",
+        ),
+        (
+            GOOD + "measure: {until: decidd}",
+            "measure.until: 'decidd' is not known",
+            "did you mean 'decided'?",
+        ),
+        (
+            GOOD + "measure: {until: decided, margin: 3}",
+            "measure.margin: needs a unit, as in 3%",
+            SEE,
+        ),
+        (
+            GOOD + "measure: {until: decided, margin: 3 percent}",
+            "measure.margin: '3 percent' is not a share",
+            "write it as in 3%",
+        ),
+        (
+            GOOD + "measure: {until: decided, slice: 1.5s}",
+            "measure.slice: must be a whole number of seconds, at least 1s",
+            "pgbench -T takes no other",
+        ),
+        (
+            GOOD + "measure: {until: decided, slice: 2}",
+            "measure.slice: needs a unit, as in 2s, or is auto",
+            SEE,
+        ),
+        (
+            GOOD + "measure: {until: decided, slice: often}",
+            "measure.slice: 'often' is not a duration",
+            "write a number and one of us, µs, ms, s, min, m, h, as in 30s",
+        ),
+        (
             GOOD + "pgbench: {rate: 500/x}",
             "pgbench.rate: '500/x' is not a rate",
             "write a number and /s or /min, as in 500/s",
@@ -285,6 +336,28 @@ def test_the_schema_is_json_and_knows_no_password() -> None:
     text = json.dumps(spec.json_schema())
     assert '"password"' not in text
     assert json.loads(text)["$schema"].endswith("2020-12/schema")
+
+
+def test_what_decides_early_has_defaults_of_its_own() -> None:
+    measure = spec.load_suite(GOOD + "measure: {until: decided}", source="s.yaml").measure
+    assert (measure.margin, measure.slice, measure.at_most) == (0.03, "auto", 1800.0)
+    assert measure.warm_up == 0.0
+    assert spec.load_suite(GOOD, source="s.yaml").measure.warm_up == 5.0
+
+
+def test_what_decides_early_can_be_set() -> None:
+    text = "measure: {until: decided, margin: 1.5%, slice: 3s, at_most: 1.5h, warm_up: 1s}"
+    measure = spec.load_suite(GOOD + text, source="s.yaml").measure
+    assert (measure.margin, measure.slice, measure.at_most) == (0.015, 3.0, 5400.0)
+    assert measure.warm_up == 1.0
+
+
+def test_the_schema_writes_margin_and_slice_as_a_file_does() -> None:
+    described = spec.json_schema()["$defs"]["Measure"]["properties"]
+    assert re.fullmatch(described["margin"]["pattern"], described["margin"]["default"])
+    word, text = described["slice"]["anyOf"]
+    assert word["const"] == described["slice"]["default"]
+    assert re.fullmatch(text["pattern"], "2s")
 
 
 @pytest.mark.parametrize(

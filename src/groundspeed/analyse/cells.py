@@ -53,7 +53,9 @@ def summarise(settled: Settled, book: FootnoteBook) -> tuple[CellSummary, ...]:
     """Summarise every cell that has a measurement; adds the footnotes of their circumstances."""
     groups: dict[Cell, list[MeasuredTrial]] = {}
     for trial in settled.measured:
-        groups.setdefault(trial.record.trial.cell, []).append(trial)
+        # A twin is there for the noise floor; counted here too, its cell would have more repeats.
+        if not trial.record.trial.twin:
+            groups.setdefault(trial.record.trial.cell, []).append(trial)
     cells = sorted(groups, key=lambda cell: reading_order(settled, cell))
     for cell in cells:
         _footnotes(cell, groups[cell], book)

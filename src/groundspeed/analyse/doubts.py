@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 # pgbench itself suggests minutes; below this a write trial cannot meet even a checkpoint that is
 # forced by max_wal_size, so its number is that of an idle background.
 SHORT_WRITES_S = 10
-# With fewer comparisons "about 0.2 wrong" says nothing.
-_MANY_COMPARISONS = 5
 _NAMES_SHOWN = 4
 _SEVERAL_CELLS = 2
 
@@ -75,6 +73,7 @@ def finding_cautions(
         *settled.cautions,
         *_unmeasured(settled),
         *_comparison_count(comparisons),
+        *_noise_floor(comparisons),
         *_emulated(settled.measured),
         *_short_writes(settled.measured),
         *_paced(settled.measured),
@@ -117,20 +116,24 @@ def _unmeasured(settled: Settled) -> Iterator[Caution]:
 
 def _comparison_count(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
     count = sum(c.tps_low is not None for c in comparisons)
-    if count < _MANY_COMPARISONS:
-        if count > 1:
-            yield Caution(
-                code="many-comparisons",
-                message=f"{count} comparisons at {CONFIDENCE_RATIO:.0%} each, "
-                "not corrected for their number",
-            )
-        return
-    wrong = count * (1 - CONFIDENCE_RATIO)
-    yield Caution(
-        code="many-comparisons",
-        message=f"{count} comparisons at {CONFIDENCE_RATIO:.0%} each, not corrected for their "
-        f"number: about {wrong:.2g} of the intervals miss by chance",
+    if count > 1:
+        yield Caution(
+            code="many-comparisons",
+            message=f"the answers allow for {count} comparisons (Holm); "
+            f"each interval is at {CONFIDENCE_RATIO:.0%} by itself",
+        )
+
+
+def _noise_floor(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
+    unknown = dict.fromkeys(
+        c.workload for c in comparisons if c.floor_ratio is None and c.tps_low is not None
     )
+    if unknown:
+        yield Caution(
+            code="no-noise-floor",
+            message="no noise floor: too few pairs of trials of one environment in one block"
+            f" ({_some(list(unknown))})",
+        )
 
 
 def _emulated(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:

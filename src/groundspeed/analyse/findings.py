@@ -28,6 +28,7 @@ from groundspeed.record import (
     StorageFacts,
     StorageWork,
 )
+from groundspeed.stats.sequential import Rule
 
 
 class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +55,8 @@ class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
     vary: tuple[str, ...] | None = None
     # Those whose script sleeps; None where that is not known.
     pausing_workloads: tuple[str, ...] | None = None
+    # By which the run stopped when it was decided; None for a fixed design.
+    rule: Rule | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +99,14 @@ class CellSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(Enum):
-    """What a comparison came to; seen from the environment, against the baseline."""
+    """What a comparison came to; seen from the environment, against the baseline.
+
+    Equivalent: the ratio is surely within the margin, whether or not it is 1.
+    """
 
     FASTER = "faster"
     SLOWER = "slower"
+    EQUIVALENT = "equivalent"
     UNDECIDED = "not decided"
 
 
@@ -107,8 +114,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """An environment over the baseline in one cell: ratios of TPS and p99 inside blocks.
 
     A TPS ratio of 1.2 means 20% more throughput than the baseline. Intervals are None below six
-    pairs, ratios are NaN without any pair. `answer` follows the TPS interval; `why` says in a few
-    words why it is not decided.
+    pairs, ratios are NaN without any pair. Each interval is at 95% by itself; where the run was
+    stopped by its results, the TPS interval holds at every look at once. `answer` is that of the
+    TPS ratio; `adjusted` says that it allows for the number of comparisons, so an interval may
+    leave 1 and the answer be open. `p_value` is that of no difference in TPS, before this.
+    `margin_ratio` is within what equivalent was said; `floor_ratio` the noise floor, as a ratio
+    less 1, within which there is no verdict, None where the run did not measure it. `why` says in
+    a few words why it is not decided, and `more_pairs_count` how many more pairs would tell; None
+    where decided, unknown or out of reach.
     """
 
     workload: str
@@ -129,6 +142,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     emulated: bool = False
     baseline_emulated: bool = False
+    adjusted: bool = False
+    margin_ratio: float = 0.03
+    floor_ratio: float | None = None
+    p_value: float = math.nan
+    more_pairs_count: int | None = None
 
 
 class DeviceWork(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,17 +99,25 @@ def _clause(
     """Word an environment of which something is decided: what it wins and loses, what is open."""
     environment, baseline = label(group[0].environment), label(group[0].baseline)
     parts: list[str] = []
-    for answer in (Answer.FASTER, Answer.SLOWER):
+    for answer in (Answer.FASTER, Answer.SLOWER, Answer.EQUIVALENT):
         cells = [c for c in group if c.answer is answer]
         if cells and parts:
-            parts.append(f"{answer.value}, {_ratios(cells, where, explained=False)}")
+            parts.append(f"{_how(cells[0])}, {_ratios(cells, where, explained=False)}")
         elif cells:
             numbers = _ratios(cells, where, explained=True)
-            parts.append(f"{environment} is {answer.value} than {baseline}, {numbers}")
+            parts.append(f"{environment} is {_how(cells[0], baseline)}, {numbers}")
     open_ = [c for c in group if c.answer is Answer.UNDECIDED]
     if open_:
         parts.append(f"not decided {_open(open_, where)}")
     return ", but ".join(parts[:2]) + "".join(f", and {part}" for part in parts[2:])
+
+
+def _how(comparison: Comparison, baseline: str = "") -> str:
+    answer = comparison.answer
+    if answer is Answer.EQUIVALENT:
+        to = f" to {baseline}" if baseline else ""
+        return f"{answer.value}{to} within {100 * comparison.margin_ratio:g}%"
+    return f"{answer.value} than {baseline}" if baseline else answer.value
 
 
 def _ratios(
@@ -141,7 +149,20 @@ def _open(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> st
     reasons: dict[str, list[Comparison]] = {}
     for cell in cells:
         reasons.setdefault(cell.why, []).append(cell)
-    return _list([f"{_places(group, where)} ({why})" for why, group in reasons.items()])
+    return _list(
+        [f"{_places(group, where)} ({why}{_more(group)})" for why, group in reasons.items()]
+    )
+
+
+def _more(group: Sequence[Comparison]) -> str:
+    """Say how many more pairs would tell; too few for any interval is said by the reason itself."""
+    counts = [c.more_pairs_count for c in group if c.tps_low is not None]
+    known = [count for count in counts if count is not None]
+    if not known or len(known) < len(group):
+        return ""
+    least, most = min(known), max(known)
+    pairs = f"{most} more pair{'' if most == 1 else 's'}"
+    return f"; about {pairs if least == most else f'{least} to {pairs}'} would tell"
 
 
 def _places(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> str:

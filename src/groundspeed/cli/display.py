@@ -32,11 +32,34 @@ _LAST_RESULTS = 6
 _EXPECTED_CAUTION = "closed-loop"
 
 
+class _Extent:
+    """How much there is to do: a number of trials, or a time where it stops when it is decided."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._total_count = len(plan.trials)
+        self._at_most_s = None if plan.sequential is None else plan.sequential.at_most_s
+
+    def counter(self, number: int) -> str:
+        """Say which trial it is, with the last one where there is one; alike in width."""
+        width = len(str(self._total_count))
+        return f"{number:>{width}}" + (f"/{self._total_count}" if self._at_most_s is None else "")
+
+    def left(self, left_s: float) -> str:
+        """Say how much time is left."""
+        return f"{'' if self._at_most_s is None else 'at most '}{minutes(left_s)} left"
+
+    def done_ratio(self, ended_count: int, left_s: float) -> float:
+        """Say what share is done, 0 to 1."""
+        if self._at_most_s is None:
+            return ended_count / max(1, self._total_count)
+        return min(1.0, max(0.0, 1 - left_s / self._at_most_s))
+
+
 class PlainDisplay:
     """One line a trial, for logs and CI."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
-        self._total = len(plan.trials)
+        self._extent = _Extent(plan)
         self._emulated = emulated_in(plan)
         self._console = console
         self._number = 0
@@ -68,10 +91,10 @@ class PlainDisplay:
         """Print the result of a trial."""
         # What is left now is what was left when it started, less what it took.
         left_s = max(0.0, self._left_s - record.elapsed_s)
-        counter = f"[{self._number:>{len(str(self._total))}}/{self._total}]"
-        text = Text(f"{counter} {_cell_text(record.trial, self._emulated)}  ")
+        counter = self._extent.counter(self._number)
+        text = Text(f"[{counter}] {_cell_text(record.trial, self._emulated)}  ")
         text.append_text(_outcome(record))
-        self._print(text.append(f"  ({minutes(left_s)} left)"))
+        self._print(text.append(f"  ({self._extent.left(left_s)})"))
 
     def _print(self, text: Text) -> None:
         # Long lines stay whole: these lines are read by programs too.
@@ -82,7 +105,7 @@ class LiveDisplay:
     """A picture in place: the trial that runs, its figures so far, the last results, time left."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
-        self._total = len(plan.trials)
+        self._extent = _Extent(plan)
         self._emulated = emulated_in(plan)
         self._trial: Trial | None = None
         self._number = 0
@@ -137,9 +160,12 @@ class LiveDisplay:
 
     def _picture(self) -> Group:
         bar = Table.grid(padding=(0, 1))
+        left = self._extent.left(self._left_s)
         bar.add_row(
-            ProgressBar(total=self._total, completed=self._ended, width=40),
-            Text(f"{self._ended}/{self._total} trials, {minutes(self._left_s)} left"),
+            ProgressBar(
+                total=1.0, completed=self._extent.done_ratio(self._ended, self._left_s), width=40
+            ),
+            Text(f"{self._extent.counter(self._ended).strip()} trials, {left}"),
         )
         return Group(self._results(), Text(), self._now(), self._figures(), bar)
 
@@ -154,7 +180,8 @@ class LiveDisplay:
     def _now(self) -> Text:
         if self._trial is None:
             return Text(self._note or "between trials", overflow="ellipsis", no_wrap=True)
-        text = Text(f"trial {self._number}/{self._total}  ", no_wrap=True, overflow="ellipsis")
+        counter = self._extent.counter(self._number).strip()
+        text = Text(f"trial {counter}  ", no_wrap=True, overflow="ellipsis")
         return text.append(_cell_text(self._trial, self._emulated), style="bold").append(
             f"  {self._phase}"
         )
@@ -179,7 +206,8 @@ def _cell_text(trial: Trial, emulated: Container[str]) -> str:
     clients = f"{cell.clients} client{'s' if cell.clients > 1 else ''}"
     threads = f", {cell.threads} threads" if cell.threads > 1 else ""
     name = label_of(cell.environment, emulated)
-    return f"{name}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}"
+    twin = " again" if trial.twin else ""
+    return f"{name}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}{twin}"
 
 
 def _outcome(record: Record) -> Text:

@@ -42,8 +42,10 @@ def run_to_the_end(
             session.run_plan(plan, run_dir, passwords=dict(passwords), listener=display)
     except KeyboardInterrupt:
         measured = sum(isinstance(r.outcome, Measured) for r in store.read_run(run_dir).records)
+        # How many there would have been, nobody knows where it stops when it is decided.
+        of = "" if plan.sequential is not None else f" of {len(plan.trials)}"
         click.echo(
-            f"interrupted, {measured} of {len(plan.trials)} trials are measured and kept;"
+            f"interrupted, {measured}{of} trials are measured and kept;"
             f" go on with: {resume_command(run_dir)}",
             err=True,
         )

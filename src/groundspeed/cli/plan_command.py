@@ -42,22 +42,52 @@ def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # n
         click.echo(line)
     for line in needs.lines(needs.needs_of(plan, Host())):
         click.echo(line)
-    for number, trial in enumerate(plan.trials, start=1):
+    shown = shown_trials(plan)
+    for number, trial in enumerate(shown, start=1):
         click.echo(f"\n{number:>4}  {trial.trial_id}  (block {trial.block_index + 1})")
         click.echo(f"      {shlex.join(command_line(plan, trial))}")
+    if len(shown) < len(plan.trials):
+        click.echo("\nand so on in each round, in another order, less what is decided by then")
+
+
+def shown_trials(plan: Plan) -> tuple[Trial, ...]:
+    """List the trials that are printed: of rounds that all hold the same, the first."""
+    if plan.sequential is None:
+        return plan.trials
+    return tuple(trial for trial in plan.trials if trial.repeat_index == 0)
 
 
 def summary(plan: Plan) -> list[str]:
     """Say in a few lines what a plan comes to."""
-    estimate = plan.estimate
     names = [label_of(e.name, emulated_in(plan)) for e in plan.environments]
-    blocks = 1 + max(trial.block_index for trial in plan.trials)
-    size = f"{estimate.trial_count} trials in {blocks} blocks, seed {plan.seed}"
-    time = f"about {minutes(estimate.wall_s)}, {minutes(estimate.load_s)} of it measured load"
     return [
         f"{plan.suite_name}: {plan.description}" if plan.description else plan.suite_name,
         f"{len(plan.environments)} environments: {', '.join(names)}",
-        f"{size}, {time}",
+        *(_fixed_size(plan) if plan.sequential is None else _sequential_size(plan)),
+    ]
+
+
+def _fixed_size(plan: Plan) -> list[str]:
+    estimate = plan.estimate
+    blocks = 1 + max(trial.block_index for trial in plan.trials)
+    size = f"{estimate.trial_count} trials in {blocks} blocks, seed {plan.seed}"
+    time = f"about {minutes(estimate.wall_s)}, {minutes(estimate.load_s)} of it measured load"
+    return [f"{size}, {time}"]
+
+
+def _sequential_size(plan: Plan) -> list[str]:
+    asked, estimate = plan.sequential, plan.estimate
+    assert asked is not None  # noqa: S101 - asked for by the caller
+    blocks = len({t.block_index for t in shown_trials(plan)})
+    first_s = estimate.wall_s if estimate.first_look_s is None else estimate.first_look_s
+    what = (
+        f"{asked.family_count} comparisons until they are decided, margin {asked.margin_ratio:.0%}"
+    )
+    size = f"up to {asked.round_count} rounds of {blocks} blocks, seed {plan.seed}"
+    first = f"{minutes(first_s)} ({asked.first_look_count} rounds)"
+    return [
+        f"{what}: {size}",
+        f"first decisions after about {first}; at most {minutes(estimate.wall_s)}",
     ]
 
 

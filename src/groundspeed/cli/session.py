@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundspeed import run
-from groundspeed.cli import storage_places
+from groundspeed.cli import needs, storage_places
 from groundspeed.errors import TargetError
-from groundspeed.plan import TargetKind
+from groundspeed.plan import TargetKind, warm_memory_bytes
 from groundspeed.probes.host import Host
 from groundspeed.probes.watching import ProcessWatcher
 from groundspeed.record import StorageFacts
@@ -84,11 +84,14 @@ def run_plan(
         stack.enter_context(RunLock(run_dir.parent))
         store = RunStore(run_dir)
         stack.callback(store.close)
-        wanted = {t.cell.environment for t in run.remaining(plan, store.records())}
+        wanted = run.environments_wanted(plan, store.records())
         environments = [e for e in plan.environments if e.name in wanted]
         lease = stack.enter_context(LeaseFile(run_dir.name))
         machine = storage_places.machine_for(plan, Host())
         clone = _can_clone_all(plan.environments, machine)
+        is_warm = may_stay_warm(plan, Host())
+        if plan.sequential is not None and not is_warm:
+            listener.note("memory is short: servers are stopped between trials, which takes longer")
         # Names end in seconds, and results directories know nothing of each other: two runs of one
         # name at once would take each other's directories away.
         owner = f"{run_dir.name}-{secrets.token_hex(4)}"
@@ -97,6 +100,7 @@ def run_plan(
             machine=machine,
             clone=clone,
             drain=plan.drain,
+            is_warm=is_warm,
         )
         run.execute(
             plan,
@@ -108,8 +112,27 @@ def run_plan(
                 listener=listener,
                 host=Host().host_facts(),
                 watcher=ProcessWatcher(ProbeLevel(plan.probes)),
+                is_warm=is_warm,
             ),
         )
+
+
+def may_stay_warm(plan: Plan, host: Host) -> bool:
+    """Tell whether the servers of a run may run on between its trials.
+
+    Only where trials are slices that would otherwise take less than a start: a plan of long ones
+    keeps its servers apart, as no idle server at all is better than one at rest. And only where
+    memory has room for all of them, or they would push each other's pages out.
+    """
+    if plan.sequential is None:
+        return False
+    memory = next((need for need in needs.needs_of(plan, host) if need.place == "memory"), None)
+    if memory is None:
+        # Only given servers: they run anyway.
+        return True
+    clients = max(trial.cell.clients for trial in plan.trials)
+    more_bytes = warm_memory_bytes(plan.environments, clients) - plan.estimate.memory_bytes
+    return memory.most_bytes + more_bytes <= memory.free_bytes
 
 
 class _Outfitter:
@@ -125,8 +148,10 @@ class _Outfitter:
         machine: Machine,
         clone: bool,
         drain: bool,
+        is_warm: bool = False,
     ) -> None:
         self._run_id = run_id
+        self._is_warm = is_warm
         self._drain = drain
         self._lease = lease
         self._account: Account | None = None
@@ -173,6 +198,7 @@ class _Outfitter:
                 account=self._account,
                 describe_storage=describe_storage,
                 clone=clone,
+                is_warm=self._is_warm,
             ),
             device,
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from groundspeed.analyse.advice import advise
 from groundspeed.report import why_data
 from groundspeed.report.why_view import Whys
 
@@ -54,15 +55,18 @@ def to_json(findings: Findings) -> str:
     `max_s`), `n`, `median`, the 95% interval `low` to `high`, the `confidence_ratio` it reaches,
     `minimum` and `maximum`; `footnotes` are indices into the `footnotes` of the whole. Each of
     `comparisons` has `tps_ratio` and `p99_ratio`, the environment over the baseline, as `estimate`,
-    `low` and `high`, and an `answer`: "faster", "slower" or "not decided". `emulated` names the
-    environments whose storage was emulated, which cells and comparisons say of themselves too;
-    `device_work` is what those devices did.
+    `low` and `high`, and an `answer`: "faster", "slower", "equivalent" or "not decided".
+    `emulated` names the environments whose storage was emulated, which cells and comparisons say
+    of themselves too; `device_work` is what those devices did.
 
     Of what probes saw: each cell and comparison has `bottleneck`, its name and confidence, and
     `guards`, indices into the `guards` of the whole; `why` has one object a cell with the clues,
     their sources and what would change it; `trials` the bottleneck and the course of each trial;
     `scalings` the throughput over clients with its fit. Without probes they are null or empty. The
     evidence itself and the series by second are left out: they are in the run directory.
+
+    `advice` has `findings`, each a `sentence` with its `topic` and `cells`, and `choices`: for each
+    `purpose` the environment that is `best`, its `runner_up` and the `reason`; null: not decided.
     """
     whys = Whys(findings)
     document: dict[str, Any] = {"kind": "groundspeed-findings", "format": FORMAT}
@@ -76,6 +80,7 @@ def to_json(findings: Findings) -> str:
     ]
     document["why"] = [why_data.cell_diagnosis(d) for d in findings.diagnoses]
     document["guards"] = msgspec.to_builtins(whys.ordered)
+    document["advice"] = msgspec.to_builtins(advise(findings))
     document["trials"] = [why_data.trial_in_short(t) for t in findings.trials]
     # msgspec writes what is no number as null, which JSON has instead of NaN.
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
@@ -107,6 +112,11 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "emulated": c.emulated,
         "baseline_emulated": c.baseline_emulated,
         "answer": c.answer.value,
+        "adjusted": c.adjusted,
+        "p_value": c.p_value,
+        "margin_ratio": c.margin_ratio,
+        "floor_ratio": c.floor_ratio,
+        "more_pairs_count": c.more_pairs_count,
         "why": c.why,
     }
 

@@ -189,8 +189,8 @@ def _verdicts(findings: Findings, page: ReportView) -> tuple[Sentence, ...]:
         answers = [c.answer for c in findings.comparisons if c.workload == verdict.workload]
         decided = sum(answer is not Answer.UNDECIDED for answer in answers)
         sure = (
-            f"{decided} of {len(answers)} comparisons decided, "
-            f"each with {CONFIDENCE_RATIO:.0%} confidence"
+            f"{decided} of {len(answers)} comparisons decided, {_together(findings)}"
+            f" with {CONFIDENCE_RATIO:.0%} confidence"
         )
         sentences.append(
             Sentence(
@@ -203,6 +203,11 @@ def _verdicts(findings: Findings, page: ReportView) -> tuple[Sentence, ...]:
             )
         )
     return tuple(sentences)
+
+
+def _together(findings: Findings) -> str:
+    adjusted = all(comparison.adjusted for comparison in findings.comparisons)
+    return "all of the report together" if adjusted else "each"
 
 
 def _undrawn_cells(findings: Findings, page: ReportView) -> int:

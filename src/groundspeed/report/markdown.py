@@ -5,12 +5,14 @@ Names are the user's own and are escaped, so that a pipe ends no cell and a tag 
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import TRIALS_NEEDED
+from groundspeed.report.advice_markdown import advice_parts
+from groundspeed.report.markdown_text import escape
+from groundspeed.report.markdown_text import table as lay_out
 from groundspeed.report.view import DeviceRow, view
 
 if TYPE_CHECKING:
@@ -34,12 +36,10 @@ if TYPE_CHECKING:
         ResultTable,
     )
 
-_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-# An underscore inside a word is no emphasis, and shared_buffers is better left readable.
-_SPECIAL = re.compile(r"([\\`*\[\]|~#!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+__all__ = ["escape", "render"]
+
 # Where a row shows which guards touch it.
 _MARKED = ("answer_text", "notes")
-_LIST_MARK = re.compile(r"^(\s*)([-+]|\d+(?=[.)](?:\s|$)))")
 
 
 def render(findings: Findings) -> str:
@@ -55,21 +55,9 @@ def render(findings: Findings) -> str:
         _facts("What differs between the environments", page.differences),
         _notes("Footnotes", page.notes, "1."),
         _notes("Cautions", page.cautions, "-"),
+        *advice_parts(page.advice),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def escape(text: str) -> str:
-    """Make text mean itself anywhere in Markdown, inside a table as well; one line."""
-    one_line = " ".join(text.split())
-    escaped = _SPECIAL.sub(r"\\\1", one_line).translate(_HTML)
-    return _LIST_MARK.sub(_mark, escaped)
-
-
-def _mark(match: re.Match[str]) -> str:
-    mark = match[2]
-    # A digit cannot be escaped itself; the dot after it can, and an entity does both.
-    return f"{match[1]}\\{mark}" if mark in "-+" else f"{match[1]}&#{ord(mark[0])};{mark[1:]}"
 
 
 def _head(page: ReportView) -> str:
@@ -104,13 +92,6 @@ def _marks(numbers: Sequence[int]) -> str:
     return f"**!{','.join(map(str, numbers))}**" if numbers else ""
 
 
-def _table(titles: Sequence[str], numeric: int, rows: Iterable[Sequence[str]]) -> str:
-    """Lay out a table whose columns from index `numeric` on are aligned to the right."""
-    rules = ["---" if i < numeric else "--:" for i in range(len(titles))]
-    lines = [titles, rules, *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _factors(table: ComparisonTable | ResultTable | DeviceTable) -> dict[str, str]:
     """Name the factors that vary as (title, attribute)."""
     factors = {"clients": "clients"}
@@ -129,7 +110,7 @@ def _by_workload(
             [escape(row.label), *(_value(row, name) for name in columns.values())] for row in group
         ]
         yield f"### {escape(workload)}"
-        yield _table(["environment", *columns], 1, body)
+        yield lay_out(["environment", *columns], 1, body)
 
 
 def _value(row: ComparisonRow | ResultRow | DeviceRow, name: str) -> str:
@@ -200,7 +181,7 @@ def _whys(rows: Sequence[WhyRow]) -> str:
             ]
             for row in group
         ]
-        parts += [f"### {escape(workload)}", _table(titles, len(titles), body)]
+        parts += [f"### {escape(workload)}", lay_out(titles, len(titles), body)]
     return "\n\n".join(parts)
 
 
@@ -248,7 +229,7 @@ def _facts(title: str, table: FactTable) -> str:
         return ""
     titles = ["fact", *(escape(name) for name in table.labels)]
     rows = [[escape(row.fact), *(escape(value) for value in row.values)] for row in table.rows]
-    return f"## {title}\n\n{_table(titles, len(titles), rows)}"
+    return f"## {title}\n\n{lay_out(titles, len(titles), rows)}"
 
 
 def _notes(title: str, notes: Sequence[Note], mark: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from groundspeed.analyse import Answer
+from groundspeed.report.advice_shapes import AdviceView
 from groundspeed.report.evidence_shapes import (
     GuardNotes,
     ScalingFigure,
@@ -247,3 +248,4 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     differences: FactTable
     notes: tuple[Note, ...]
     cautions: tuple[Note, ...]
+    advice: AdviceView = AdviceView()

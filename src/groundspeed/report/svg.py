@@ -87,9 +87,14 @@ SECONDS_PANEL = Size(width_px=350, height_px=170)
 STRIP = Size(width_px=260, height_px=32)
 
 
+def without_controls(value: str) -> str:
+    """Replace what XML cannot hold."""
+    return _NO_XML.sub("\ufffd", value)
+
+
 def text(value: str) -> str:
     """Escape a text for an element or an attribute of SVG and HTML alike."""
-    return html.escape(_NO_XML.sub("\ufffd", value), quote=True)
+    return html.escape(without_controls(value), quote=True)
 
 
 def style_class(style_index: int) -> str:

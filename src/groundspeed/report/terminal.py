@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from groundspeed.analyse import TRIALS_NEEDED, Answer
+from groundspeed.report.advice_terminal import print_advice
 from groundspeed.report.evidence_terminal import (
     marks,
     print_guards,
@@ -42,7 +43,12 @@ if TYPE_CHECKING:
         ResultTable,
     )
 
-_STYLES = {Answer.FASTER: "green", Answer.SLOWER: "red", Answer.UNDECIDED: "yellow"}
+_STYLES = {
+    Answer.FASTER: "green",
+    Answer.SLOWER: "red",
+    Answer.EQUIVALENT: "cyan",
+    Answer.UNDECIDED: "yellow",
+}
 # Below this, throughput and latency are two tables: one would fold its numbers.
 _WIDE_COLUMNS = 110
 # Room that the names of environments keep when numbers are not folded, and between columns.
@@ -72,6 +78,7 @@ def render(findings: Findings, console: Console) -> None:
     print_scalings(page.scalings, console)
     _notes("Footnotes", page.notes, console, numbered=True)
     _notes("Cautions", page.cautions, console, numbered=False)
+    print_advice(page.advice, console)
 
 
 def _head(page: ReportView, console: Console) -> None:

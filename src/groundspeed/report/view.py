@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import Answer
+from groundspeed.report.advice_view import advice_view
 from groundspeed.report.devices import device_table
 from groundspeed.report.facts import fact_row, fact_table, label_of
 from groundspeed.report.figure_view import figures, seconds_panels
@@ -124,6 +125,7 @@ def view(findings: Findings) -> ReportView:
             Note(number=number, code=c.code, text=c.message)
             for number, c in enumerate(findings.cautions, 1)
         ),
+        advice=advice_view(findings),
     )
 
 

@@ -2,7 +2,7 @@
 
 Yields a `Record` for every trial, whatever came of it, and goes on where an earlier process
 stopped. It owns no machine and writes no file: targets and a store do. One attempt at one trial is
-in `run.attempt`.
+in `run.attempt`; which trials are wanted, in `deciding`.
 """
 
 from __future__ import annotations
@@ -10,31 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed import __version__
+from groundspeed.deciding import environments_wanted, remaining, time_is_over
 from groundspeed.errors import TargetError
-from groundspeed.record import Failed, Provenance, Record, Skipped, StorageFacts
+from groundspeed.plan import blocks
+from groundspeed.record import Provenance, Record, Skipped, StorageFacts
+from groundspeed.run import rounds
 from groundspeed.run.attempt import Attempt
 from groundspeed.run.crew import Crew, EnvironmentState, attempt_number, timestamp
+from groundspeed.run.upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from groundspeed.plan import Plan, Trial
     from groundspeed.record import Outcome
 
-__all__ = ["Crew", "execute", "remaining"]
-
-
-def remaining(plan: Plan, records: Sequence[Record]) -> tuple[Trial, ...]:
-    """Trials that still want a measurement, in order.
-
-    A trial is done when it has a record that is no retryable failure.
-    """
-    done = {
-        record.trial.trial_id
-        for record in records
-        if not (isinstance(record.outcome, Failed) and record.outcome.retryable)
-    }
-    return tuple(trial for trial in plan.trials if trial.trial_id not in done)
+__all__ = ["Crew", "environments_wanted", "execute", "remaining"]
 
 
 def execute(plan: Plan, crew: Crew) -> None:
@@ -43,38 +34,62 @@ def execute(plan: Plan, crew: Crew) -> None:
     Raises TargetError when an environment cannot be set up, StoreError when a record cannot be
     kept. A trial that fails is a record, not an exception.
     """
-    todo = remaining(plan, crew.store.records())
-    for trial in todo:
-        if trial.cell.environment in crew.unavailable:
-            reason = crew.unavailable[trial.cell.environment]
-            _keep(crew, _untried(plan, trial, Skipped(reason=reason), crew))
-    todo = tuple(t for t in todo if t.cell.environment not in crew.unavailable)
-    wanted = dict.fromkeys(t.cell.environment for t in todo)
+    _skip_unavailable(plan, crew)
+    given_up = {t.trial_id for t in plan.trials if t.cell.environment in crew.unavailable}
+    todo = remaining(plan, crew.store.records(), given_up)
+    wanted = _in_order_of_trials(plan, crew, todo)
     try:
         states = {name: _set_up(plan, crew, name) for name in wanted}
-        for number, trial in enumerate(todo, start=1):
-            crew.listener.trial_started(
-                trial,
-                number=len(plan.trials) - len(todo) + number,
-                left_s=_left_s(plan, todo[number - 1 :]),
-            )
+        while todo:
+            _measure(plan, crew, todo, states)
+            given_up.update(trial.trial_id for trial in todo)
+            following = remaining(plan, crew.store.records(), given_up)
+            rounds.tell(plan, crew, todo, following)
+            todo = following
+    finally:
+        _tear_down(crew, wanted)
+
+
+def _in_order_of_trials(plan: Plan, crew: Crew, todo: Sequence[Trial]) -> list[str]:
+    """Name the environments to set up: those of the trials at hand first."""
+    if not todo:
+        return []
+    later = environments_wanted(plan, crew.store.records()) - set(crew.unavailable)
+    return list(dict.fromkeys([*(t.cell.environment for t in todo), *sorted(later)]))
+
+
+def _skip_unavailable(plan: Plan, crew: Crew) -> None:
+    """Keep a record of each trial that has no target; where rounds stop early, of each cell."""
+    told = set()
+    for trial in remaining(plan, crew.store.records()):
+        reason = crew.unavailable.get(trial.cell.environment)
+        if reason is None or (plan.sequential is not None and trial.cell in told):
+            continue
+        told.add(trial.cell)
+        _keep(crew, _untried(plan, trial, Skipped(reason=reason), crew))
+
+
+def _measure(
+    plan: Plan, crew: Crew, todo: Sequence[Trial], states: Mapping[str, EnvironmentState]
+) -> None:
+    behind_count, begun_count = rounds.behind(plan, crew, todo), 0
+    for block in blocks(todo):
+        # Between blocks: half of one is no pair.
+        if plan.sequential is not None and time_is_over(plan, crew.store.records()):
+            return
+        for trial in block:
+            left_s = rounds.left_s(plan, crew, todo[begun_count:])
+            begun_count += 1
+            crew.listener.trial_started(trial, number=behind_count + begun_count, left_s=left_s)
             attempt = Attempt(plan, crew, trial, states[trial.cell.environment])
             _keep(crew, attempt.run())
             # Only now: a Ctrl-C while the server stops must not cost what was measured.
             attempt.clean()
-    finally:
-        _tear_down(crew, list(wanted))
-
-
-def _left_s(plan: Plan, todo: Sequence[Trial]) -> float:
-    """Estimate what is left, from the plan; shown to people, never measured by."""
-    overhead_s = (plan.estimate.wall_s - plan.estimate.load_s) / max(1, len(plan.trials))
-    return sum(trial.duration_s + overhead_s for trial in todo)
 
 
 def _set_up(plan: Plan, crew: Crew, name: str) -> EnvironmentState:
     target = crew.targets[name]
-    state = EnvironmentState()
+    state = EnvironmentState(Upkeep(is_warm=crew.is_warm))
     crew.listener.note(f"{name}: setting up, scale {plan.trials[0].cell.scale}")
     target.provide()
     state.pgbench_version = target.program_version("pgbench")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # A wall clock and the monotonic clock differ by far less over a trial unless somebody set it.
 _CLOCK_JUMP_S = 1.0
+# Long enough to tell the rate of a load on a server that is warm.
+_RATE_S = 0.2
 # pgbench finishes its running transactions after -T; a client that hangs longer is a failure.
 _OVERTIME_S = 60.0
 
@@ -36,6 +38,8 @@ class Attempt:
         self._trial = trial
         self._state = state
         self._workload = plan.workload(trial.cell.workload)
+        rounds = plan.sequential
+        self._is_watched = rounds is None or trial.repeat_index < rounds.watched_round_count
         self._target = crew.targets[trial.cell.environment]
         self._number = attempt_number(crew, trial)
         self._phases: list[Phase] = []
@@ -52,6 +56,8 @@ class Attempt:
             outcome = self._live()
         except TargetError as error:
             outcome = Failed(reason=self._blame(error.message), retryable=True)
+        if not isinstance(outcome, Measured):
+            self._state.upkeep.doubt()
         elapsed_s = clock.monotonic_s() - started_s
         jump_s = clock.wall_s() - started_wall_s - elapsed_s
         if abs(jump_s) > _CLOCK_JUMP_S:
@@ -60,12 +66,17 @@ class Attempt:
         return self._record(outcome, timestamp(started_wall_s), elapsed_s)
 
     def clean(self) -> None:
-        """Bring the dataset back and stop the server; what fails there costs no record.
+        """Bring the dataset back where that is due, and stop the server or let it rest.
 
-        Before the stop, because its checkpoint would come in between: after a checkpoint VACUUM
-        logs every page it touches in full, and after a start it finds none of them in buffers.
+        What fails there costs no record.
+
+        Back before the stop, because its checkpoint would come in between: after one VACUUM logs
+        every page it touches in full, and after a start it finds none of them in buffers.
         """
         self._crew.listener.phase("clean")
+        trial = self._trial
+        load_s = trial.warm_up_s + trial.duration_s if self._workload.writes else 0.0
+        self._state.upkeep.loaded(load_s, self._crew.clock.monotonic_s())
         for step in (self._bring_back, self._target.stop):
             try:
                 step()
@@ -73,9 +84,19 @@ class Attempt:
                 self._crew.listener.note(f"{self._trial.cell.environment}: {error.message}")
 
     def _bring_back(self) -> None:
-        if self._state.dirty and self._target.is_alive():
-            self._target.reset()
-            self._state.dirty = False
+        state = self._state
+        if not (state.upkeep.is_due and state.dirty and self._target.is_alive()):
+            return
+        self._target.reset()
+        state.dirty = False
+        if self._crew.is_warm and self._target.is_alive():
+            # Now and not before its next trial: pages left dirty would be written while others are
+            # measured.
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self._state.checkpoint_cautions = self._target.checkpoint()
+        self._state.upkeep.done(self._crew.clock.monotonic_s())
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -98,7 +119,7 @@ class Attempt:
                 self._check()
                 watch = self._open_watch(stack)
             # From here on the dataset may have changed, whatever comes of the trial.
-            self._state.dirty = self._workload.writes
+            self._state.dirty = self._state.dirty or self._workload.writes
             with self._phase("warm up"):
                 sampling_ratio = self._warm_up()
             with self._phase("measure"):
@@ -108,7 +129,7 @@ class Attempt:
             return self._verify(result, sampling_ratio)
 
     def _start(self) -> None:
-        if self._state.dirty:
+        if self._state.dirty and self._state.upkeep.is_due:
             self._target.reset()
             self._state.dirty = False
         self._target.start()
@@ -118,32 +139,42 @@ class Attempt:
             self._state.storage, self._crew.host, self._trial.cell.scale
         )
         self._cautions += self._target.check()
-        self._state.server = self._target.server_facts()
-        self._cautions += self._target.checkpoint()
+        if self._state.upkeep.is_due:
+            self._state.server = self._target.server_facts()
+            self._checkpoint()
+        self._cautions += self._state.checkpoint_cautions
 
     def _open_watch(self, stack: ExitStack) -> Watch | None:
         """Before the warm-up, so that what opening costs is over when it counts."""
+        if not self._is_watched:
+            return None
         watch = self._crew.watcher.open(self._target.watch_points())
         if watch is not None:
             stack.callback(watch.close)
         return watch
 
     def _warm_up(self) -> float:
-        """Warm up and say from its rate which share of the transactions to log."""
+        """Warm up and say from its rate which share of the transactions to log.
+
+        On a server that is warm the rate of an earlier trial of the cell will do, where none is
+        asked for.
+        """
         trial = self._trial
-        if trial.warm_up_s == 0:
+        known_per_s = trial.rate_per_s or self._state.tps_per_s.get(trial.cell)
+        if trial.warm_up_s == 0 and not self._crew.is_warm:
             self._caution("no-warm-up", "the trial had no warm-up")
             return self._sampling_ratio(trial.rate_per_s or 0.0)
+        if trial.warm_up_s == 0 and known_per_s is not None:
+            return self._sampling_ratio(known_per_s)
+        limit_s = trial.warm_up_s or _RATE_S
         command = pgbench.warm_up_command(
             trial,
             self._workload,
             conninfo=self._target.conninfo,
         )
-        result = self._target.load(
-            command, trial, limit_s=trial.warm_up_s, on_progress=_ignore_progress
-        )
+        result = self._target.load(command, trial, limit_s=limit_s, on_progress=_ignore_progress)
         # A warm-up that was cut short has a return code of its own; one that failed says why.
-        if result.returncode != 0 and result.elapsed_s < trial.warm_up_s:
+        if result.returncode != 0 and result.elapsed_s < limit_s:
             raise TargetError(
                 f"warm-up: {pgbench.error_line(result.stderr) or 'pgbench failed'}",
                 "see the raw output",
@@ -208,6 +239,7 @@ class Attempt:
             # the last second: partial seconds would look like a drop.
             whole = tuple(s for s in result.seconds if 0 <= s.index < self._trial.duration_s)
             self._crew.store.write_seconds(self._trial.trial_id, self._number, whole)
+            self._state.tps_per_s[self._trial.cell] = judged.outcome.tps_per_s
         return judged.outcome
 
     def _blame(self, reason: str) -> str:
@@ -231,7 +263,7 @@ class Attempt:
                 server=self._state.server,
                 host=self._crew.host,
                 storage=self._state.storage,
-                reset=self._target.reset_method,
+                reset=self._state.upkeep.method(self._target.reset_method),
             ),
             cautions=tuple(dict.fromkeys(self._cautions)),
             storage_work=self._storage_work,

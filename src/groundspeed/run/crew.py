@@ -12,12 +12,16 @@ from groundspeed.ports import Clock, Listener, Store, Target, Watcher
 from groundspeed.record import HostFacts
 
 if TYPE_CHECKING:
-    from groundspeed.plan import Trial
-    from groundspeed.record import ServerFacts, StorageFacts
+    from groundspeed.plan import Cell, Trial
+    from groundspeed.record import Caution, ServerFacts, StorageFacts
+    from groundspeed.run.upkeep import Upkeep
 
 
 class Crew(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run works with. `unavailable` maps an environment to why it has no target."""
+    """All that a run works with. `unavailable` maps an environment to why it has no target.
+
+    `is_warm`: targets keep their servers between trials, and are brought back now and then only.
+    """
 
     targets: Mapping[str, Target]
     unavailable: Mapping[str, str]
@@ -26,13 +30,19 @@ class Crew(msgspec.Struct, frozen=True, kw_only=True):
     listener: Listener
     host: HostFacts
     watcher: Watcher
+    is_warm: bool = False
 
 
 class EnvironmentState:
     """What the run knows of an environment that stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, upkeep: Upkeep) -> None:
         self.dirty = False
+        self.upkeep = upkeep
+        # Of the last checkpoint: they ride on every trial that follows it.
+        self.checkpoint_cautions: tuple[Caution, ...] = ()
+        # Transactions a second of the last measured trial of each cell.
+        self.tps_per_s: dict[Cell, float] = {}
         self.pgbench_version = ""
         self.server: ServerFacts | None = None
         self.storage: StorageFacts | None = None

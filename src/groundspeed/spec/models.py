@@ -26,10 +26,12 @@ from groundspeed.spec.quantities import (
     Count,
     Counts,
     Duration,
+    Margin,
     Name,
     PositiveDuration,
     Rate,
     Size,
+    Slice,
     WholeDuration,
     word_or_words,
     yaml_off,
@@ -264,12 +266,39 @@ class Postgres(_Model):
     settings: Settings = Field(default={}, description="Settings, as in postgresql.conf.")
 
 
+# Servers stay warm between slices, and the connections of the measured load are new in any case.
+_SLICE_WARM_UP = "0s"
+
+
 class Measure(_Model):
-    """How long and how often each cell is measured."""
+    """How long and how often each cell is measured, or until what is decided."""
 
     duration: WholeDuration = Field(default=60.0, description="Measured time of a trial.")
-    warm_up: Duration = Field(default=5.0, description="Load before it that is not counted.")
+    warm_up: Duration = Field(
+        default=5.0,
+        description=f"Load before it that is not counted; {_SLICE_WARM_UP} with until.",
+    )
     repeats: Count = Field(default=3, description="Trials of each cell, each in its own block.")
+    until: Literal["decided"] | None = Field(
+        default=None,
+        description="Measure slices of seconds in rounds, and stop where it is decided which"
+        " environment is faster, or that none is; instead of duration and repeats.",
+    )
+    margin: Margin = Field(
+        default=0.03,
+        description="Environments that differ by less count as equivalent; with until.",
+        json_schema_extra={"default": "3%"},
+    )
+    slice: Slice = Field(
+        default="auto",
+        description="Measured time of a trial with until: auto is 1s for workloads that only read"
+        " and 2s for those that write.",
+    )
+    at_most: PositiveDuration = Field(
+        default=1800.0,
+        description="With until: the whole time, setting up included; what is open then stays"
+        " undecided.",
+    )
     probes: ProbeLevel = Field(
         default="full",
         description="What is watched while a trial is measured: nothing; counters and the machine,"
@@ -279,6 +308,24 @@ class Measure(_Model):
         default=False,
         description="Whether burst credits of emulated devices are spent before each trial.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_design(cls, data: object) -> object:
+        """Refuse keys that would be silently ignored: those of the other design."""
+        if not isinstance(data, dict):
+            return data
+        if data.get("until") is None:
+            for key in ("margin", "slice", "at_most"):
+                if key in data:
+                    msg = f"takes {key} only with until: write until: decided, or leave {key} out"
+                    raise ValueError(msg)
+            return data
+        for key, instead in (("duration", "slice"), ("repeats", "at_most")):
+            if key in data:
+                msg = f"takes no {key} with until: {instead} bounds it, leave {key} out"
+                raise ValueError(msg)
+        return {"warm_up": _SLICE_WARM_UP, **data}
 
 
 class Pgbench(_Model):
@@ -330,6 +377,9 @@ class Suite(_Model):
             raise ValueError(msg)
         if isinstance(self.threads, tuple) and min(self.threads) > max(self.clients):
             msg = "has more threads than clients in every combination: pgbench would refuse it"
+            raise ValueError(msg)
+        if self.measure.until is not None and len(self.environments) < 2:  # noqa: PLR2004 - a pair
+            msg = "needs two environments to decide between: name another one"
             raise ValueError(msg)
         return self
 

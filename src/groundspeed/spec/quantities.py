@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
@@ -80,6 +81,47 @@ PositiveDuration = Annotated[
     quantity_schema(_DURATION_PATTERN, "50ms"),
 ]
 WholeDuration = Annotated[Duration, AfterValidator(_whole_seconds)]
+
+
+def _slice(value: object) -> object:
+    if value == "auto":
+        return value
+    if not isinstance(value, str):
+        msg = "needs a unit, as in 2s, or is auto"
+        raise ValueError(msg)  # noqa: TRY004 - pydantic takes a ValueError for a complaint
+    return _whole_seconds(units.parse_duration_s(value))
+
+
+# The word auto, or whole seconds.
+Slice = Annotated[
+    Literal["auto"] | float,
+    BeforeValidator(_slice),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "auto", "type": "string"},
+                {"type": "string", "pattern": _DURATION_PATTERN, "examples": ["2s"]},
+            ]
+        }
+    ),
+]
+
+
+def _ratio(text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", text)
+    if match is None:
+        msg = f"{text!r} is not a share: write it as in 3%"
+        raise ValueError(msg)
+    return float(match[1]) / 100
+
+
+# More than half would call twice as fast the same.
+Margin = Annotated[
+    float,
+    from_text(_ratio, "3%"),
+    Field(gt=0, le=0.5),
+    quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$", "3%"),
+]
 Rate = Annotated[
     float,
     from_text(units.parse_rate_per_s, "500/s"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundspeed import deciding
 from groundspeed.analyse import RunRecords
 from groundspeed.errors import StoreError
 from groundspeed.record import Caution, Failed, Measured, Record, SecondRow, Skipped
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from groundspeed.plan import Plan
     from groundspeed.record import Series
 
 
@@ -68,7 +70,7 @@ def read_run(run_dir: Path) -> RunRecords:
         run_id=run_dir.resolve().name,
         suite_name=plan.suite_name,
         description=plan.description,
-        planned_trial_count=len(plan.trials),
+        planned_trial_count=_planned_count(plan, found),
         environments=tuple(e.name for e in plan.environments),
         workloads=tuple(w.name for w in plan.workloads),
         writing_workloads=tuple(w.name for w in plan.workloads if w.writes),
@@ -78,7 +80,16 @@ def read_run(run_dir: Path) -> RunRecords:
         series=series,
         vary=plan.vary,
         cautions=(*cautions, *lost),
+        rule=None if plan.sequential is None else deciding.rule_of(plan),
     )
+
+
+def _planned_count(plan: Plan, found: Sequence[Record]) -> int:
+    """Count the trials of a plan, less those that are left out because nothing hangs on them."""
+    if plan.sequential is None:
+        return len(plan.trials)
+    tried = {record.trial.trial_id for record in found}
+    return len(tried.union(trial.trial_id for trial in deciding.remaining(plan, found)))
 
 
 def _read_all_series(
@@ -157,15 +168,14 @@ def _run_info(run_dir: Path) -> RunInfo:
     last = {record.trial.trial_id: record.outcome for record in found}
     outcomes = list(last.values())
     active = is_locked(run_dir / RECORDS_FILE)
-    complete = len(last) == len(plan.trials) and not any(
-        isinstance(o, Failed) and o.retryable for o in outcomes
-    )
+    # Also where trials were left out because nothing hangs on them any more.
+    complete = not deciding.remaining(plan, found)
     return RunInfo(
         run_id=run_dir.name,
         path=str(run_dir),
         suite_name=plan.suite_name,
         started_at=started_at,
-        planned_count=len(plan.trials),
+        planned_count=_planned_count(plan, found),
         measured_count=sum(isinstance(o, Measured) for o in outcomes),
         failed_count=sum(isinstance(o, Failed) for o in outcomes),
         skipped_count=sum(isinstance(o, Skipped) for o in outcomes),

@@ -142,11 +142,11 @@ class LeaseFile:
         """Forget a process that has ended."""
         self._change(processes=tuple(p for p in self._lease.processes if p != owned))
 
-    def disown_shared_memory(self) -> None:
-        """Forget the shared memory of servers that have ended; one that was killed left it."""
-        for name in self._lease.shared_memory:
+    def disown_shared_memory(self, names: tuple[str, ...]) -> None:
+        """Forget the shared memory of a server that has ended; one that was killed left it."""
+        for name in names:
             remains.remove_shared_memory(name)
-        self._change(shared_memory=())
+        self._change(shared_memory=tuple(n for n in self._lease.shared_memory if n not in names))
 
     def disown_directory(self, path: Path) -> None:
         """Forget a directory that is gone."""

@@ -19,7 +19,7 @@ import msgspec
 from groundspeed.errors import TargetError
 from groundspeed.ports import WatchPoints
 from groundspeed.record import StorageFacts
-from groundspeed.targets import cluster, installation, leases, load, places, sql
+from groundspeed.targets import cluster, installation, leases, load, places, rest, sql
 from groundspeed.targets.leases import LeaseFile
 from groundspeed.targets.postmaster import Postmaster
 from groundspeed.targets.process import Account
@@ -42,6 +42,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     account: Account | None
     describe_storage: Callable[[Path], StorageFacts]
     clone: bool
+    # Whether a server runs on between trials, at rest; see `EmbeddedTarget.stop`.
+    is_warm: bool = False
 
 
 class EmbeddedTarget:
@@ -70,6 +72,7 @@ class EmbeddedTarget:
         self._postmaster: Postmaster | None = None
         self._buffers_filled = False
         self._vacuum_due = False
+        self._rested_at_ns = 0
         self._scale = 0
         self._home = Path()
         self._wal_home: Path | None = None
@@ -170,7 +173,7 @@ class EmbeddedTarget:
                 "check room on the storage; groundspeed plan tells how much is needed",
             )
         sql.checkpoint(self._address)
-        self.stop()
+        self._server.stop()
         if self._with.clone:
             for source, pristine in self._clones():
                 places.clone(source, pristine)
@@ -203,8 +206,18 @@ class EmbeddedTarget:
         return self._postmaster
 
     def stop(self) -> None:
-        """Stop the server in order: no crash recovery when it starts again."""
-        if self._postmaster is not None:
+        """Stop the server in order, so that it starts without recovery; a warm one is put to rest.
+
+        At rest it runs on and leaves the machine to the others: see `rest.settle`.
+        """
+        if self._postmaster is None:
+            return
+        if self._with.is_warm and self._postmaster.is_running:
+            written = () if self._device is not None else (self.data_directory,)
+            self._rested_at_ns = rest.settle(
+                self._address, written, rested_at_ns=self._rested_at_ns
+            )
+        else:
             self._postmaster.stop()
 
     def reset(self) -> None:
@@ -215,7 +228,7 @@ class EmbeddedTarget:
             else:
                 self._vacuum_due = True
             return
-        self.stop()
+        self._server.stop()
         for source, pristine in self._clones():
             shutil.rmtree(source)
             places.clone(pristine, source)

@@ -51,6 +51,7 @@ class Postmaster:
         self._variables = variables
         self._process: subprocess.Popen[bytes] | None = None
         self._owned: OwnedProcess | None = None
+        self._shared_memory: tuple[str, ...] = ()
         self._log_start_bytes = 0
 
     @property
@@ -82,7 +83,10 @@ class Postmaster:
             )
         self._owned = self._lease.own_process(self._process.pid)
         self._wait_until_ready(self._process)
-        self._lease.own_shared_memory(remains.shared_memory_of(self._process.pid))
+        # Added to, not replaced: of one that was killed something may be left.
+        found = remains.shared_memory_of(self._process.pid)
+        self._shared_memory = (*self._shared_memory, *found)
+        self._lease.own_shared_memory(found)
 
     def _wait_until_ready(self, started: subprocess.Popen[bytes]) -> None:
         status = self._data_directory / "postmaster.pid"
@@ -123,7 +127,9 @@ class Postmaster:
             self._lease.disown_process(self._owned)
             self._owned = None
         if not killed:
-            self._lease.disown_shared_memory()
+            # Only its own: servers of other environments may be running.
+            self._lease.disown_shared_memory(self._shared_memory)
+            self._shared_memory = ()
 
     def last_words(self) -> str:
         """The line of its log, since its last start, that says best what went wrong."""

@@ -172,6 +172,17 @@ def checkpoint(address: Address) -> tuple[Caution, ...]:
     return ()
 
 
+def is_checkpointing(address: Address) -> bool:
+    """Tell whether a checkpoint is under way. Raises TargetError."""
+    with connect(address) as connection:
+        # What an idle checkpointer waits for, since PostgreSQL 10; at work it is another or none.
+        row = connection.execute(
+            "SELECT wait_event IS DISTINCT FROM 'CheckpointerMain' FROM pg_stat_activity"
+            " WHERE backend_type = 'checkpointer'"
+        ).fetchone()
+    return row == (True,)
+
+
 def reset_statistics(address: Address) -> tuple[Caution, ...]:
     """Set statistics to zero, database and shared; a caution for what the user may not."""
     refused: list[str] = []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -12,7 +13,10 @@ from groundspeed.plan import StorageRequest
 from groundspeed.ports import Listener, Progress
 from groundspeed.record import Caution, Failed, Skipped
 from tests.examples import make_measured, make_record
-from tests.unit.cli.conftest import small_plan
+from tests.unit.cli.conftest import SMALL_SUITE, small_plan
+
+if TYPE_CHECKING:
+    from groundspeed.plan import Plan
 
 
 def console(*, terminal: bool) -> Console:
@@ -68,6 +72,29 @@ def test_on_a_terminal_figures_so_far_are_shown_and_taken_away() -> None:
     assert "failed: it [b]broke" in text
     # Erased at the end: what stays on the screen is the report.
     assert text.rstrip().endswith("\x1b[2K")
+
+
+def test_where_it_stops_when_it_is_decided_the_time_is_an_upper_bound() -> None:
+    text = SMALL_SUITE.replace(
+        "measure: {duration: 1s, warm_up: 0s, repeats: 6}",
+        "measure: {until: decided, at_most: 10m}",
+    )
+    plan = small_plan(text)
+    out = io.StringIO()
+    display = PlainDisplay(plan, Console(file=out, width=200))
+    twin = next(t for t in plan.trials if t.twin)
+    display.trial_started(twin, number=3, left_s=90.0)
+    display.trial_ended(make_record(twin))
+    assert out.getvalue().startswith("[ 3] one  select-only  1 client  #1 again  ")
+    assert "(at most 1 min left)" in out.getvalue().replace("84 s", "1 min")
+    assert "0 trials, at most" in shown_live(plan)
+
+
+def shown_live(plan: Plan) -> str:
+    where = console(terminal=True)
+    with LiveDisplay(plan, where) as display:
+        display.note("setting up")
+    return shown(where)
 
 
 @pytest.mark.parametrize(

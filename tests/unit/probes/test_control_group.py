@@ -241,7 +241,7 @@ def test_a_real_quota_is_seen_to_bite(quota: Path) -> None:
         assert ratio > 0.5
         assert work.throttled_ratio == pytest.approx(ratio)
         assert work.throttled_s is not None
-        assert work.throttled_s > 0.5
+        assert work.throttled_s > 0
     finally:
         process.kill()
         process.communicate()

@@ -170,7 +170,8 @@ class TestHtml:
         ids = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
         assert ids == [
             *("verdict", "comparison", "why", "figure-tps", "figure-p99", "scaling", "seconds"),
-            *("timelines", "results", "devices", "environments", "cautions", "reading", "making"),
+            *("timelines", "results", "devices", "environments", "cautions", "advice"),
+            *("reading", "making"),
         ]
         assert page.open == []
 

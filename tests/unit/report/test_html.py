@@ -113,6 +113,7 @@ def test_the_sections_come_in_reading_order() -> None:
         "devices",
         "environments",
         "cautions",
+        "advice",
         "reading",
         "making",
     ]

@@ -91,7 +91,7 @@ def test_marks_and_whiskers_are_drawn_at_the_values_of_their_cells(
 
 def test_dots_are_drawn_at_the_ratios_of_their_comparisons() -> None:
     findings = example_findings()
-    roots = pictures(7)
+    roots = pictures(9)
     axis = next(root for root in roots if "Ratio of TPS" in (root[0].text or ""))
     places = {float(t.text or ""): float(t.get("x", "")) for t in axis.iter("text")}
     strips = [root for root in roots if " against disk|a, " in (root[0].text or "")]

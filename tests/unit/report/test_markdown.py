@@ -34,7 +34,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_header() -> None:
     text = render(example_findings())
     tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
 
-    assert len(tables) == 6
+    assert len(tables) == 7
     for table in tables:
         cells = {len(re.split(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(cells) == 1

@@ -31,7 +31,7 @@ def test_cells_that_agree_share_a_row() -> None:
         ("select-only", AWKWARD, "1 and 8 clients", "unknown"),
     ]
     assert rows[0].clues[0].startswith("83% to 91% of database time")
-    assert rows[0].agreement == "11 of 13 trials"
+    assert rows[0].agreement == "15 of 17 trials"
     assert rows[1].agreement == ""
     # What they are not: the bottleneck that is named is not the next one too.
     assert (rows[0].others, rows[1].others) == ("", "lock-bound")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # named by chance.
 _SPENT_IDLE_RATIO, _SPARE_IDLE_RATIO = 0.1, 0.25
 _RATHER_SPENT_RATIO = 0.5
+# What a group of cores gives at most beside the interrupts of the machine.
+_USED_UP_RATIO = 0.9
 # Where server and load burn less than half of the cores, the shortage is not theirs.
 _OURS_RATIO = 0.5
 # A group held back in half of its periods could have used much more; in a quarter of them,
@@ -61,6 +63,9 @@ def split(scene: Scene) -> Split:
     if scene.host is None:
         return Split(at_work, 0.0)
     cpu = scene.host.cpu
+    if _has_used_up_its_cores(cpu):
+        # The probe's own session waits for the same cores, and sees too few at work.
+        return Split(min(1.0, at_work + rest), 0.0)
     apart = Split(at_work * _used_ratio(scene, cpu), rest * outside.thread_saturation(scene))
     server, load = cpu.server_cpu_count, cpu.load_cpu_count
     if server is None or load is None or not server + load:
@@ -70,6 +75,14 @@ def split(scene: Scene) -> Split:
     shared = Split(max(at_work, pool * server / (server + load)), pool * load / (server + load))
     spent = spent_ratio(cpu)
     return Split(*(spent * s + (1.0 - spent) * a for s, a in zip(shared, apart, strict=True)))
+
+
+def _has_used_up_its_cores(cpu: CpuWork) -> bool:
+    """Whether a server that may use some of the cores only has nothing left of those."""
+    allowed, used = cpu.server_allowed_count, cpu.server_cpu_count
+    if allowed is None or used is None or allowed >= cpu.core_count:
+        return False
+    return used >= _USED_UP_RATIO * allowed
 
 
 def _log_on_processor(scene: Scene) -> float:

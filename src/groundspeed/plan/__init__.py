@@ -1,0 +1,66 @@
+"""A suite and a seed become a `Plan`: every trial, in order, with all that is needed to run it.
+
+The plan is a file that can be read before anything runs and by which an interrupted run goes on.
+This room runs nothing, reads nothing and draws its randomness from the generator it is given.
+"""
+
+from groundspeed.plan.codec import decode, encode
+from groundspeed.plan.estimating import (
+    BACKEND_BYTES,
+    DATASET_BYTES_PER_SCALE,
+    DEFAULT_MAX_WAL_BYTES,
+    DEFAULT_SHARED_BUFFERS_BYTES,
+    EMPTY_CLUSTER_BYTES,
+    UPKEEP_LOAD_S,
+    warm_memory_bytes,
+)
+from groundspeed.plan.expanding import make_plan
+from groundspeed.plan.naming import slugs
+from groundspeed.plan.ordering import blocks
+from groundspeed.plan.parts import (
+    PLAN_FORMAT,
+    Cell,
+    Command,
+    EnvironmentPlan,
+    Estimate,
+    Plan,
+    ResolvedProfile,
+    Sequential,
+    StorageRequest,
+    TargetKind,
+    Trial,
+    WorkloadPlan,
+)
+from groundspeed.plan.rounds import AA_PAIRS, first_look
+from groundspeed.plan.saving import Saved, saved
+
+__all__ = [
+    "AA_PAIRS",
+    "BACKEND_BYTES",
+    "DATASET_BYTES_PER_SCALE",
+    "DEFAULT_MAX_WAL_BYTES",
+    "DEFAULT_SHARED_BUFFERS_BYTES",
+    "EMPTY_CLUSTER_BYTES",
+    "PLAN_FORMAT",
+    "UPKEEP_LOAD_S",
+    "Cell",
+    "Command",
+    "EnvironmentPlan",
+    "Estimate",
+    "Plan",
+    "ResolvedProfile",
+    "Saved",
+    "Sequential",
+    "StorageRequest",
+    "TargetKind",
+    "Trial",
+    "WorkloadPlan",
+    "blocks",
+    "decode",
+    "encode",
+    "first_look",
+    "make_plan",
+    "saved",
+    "slugs",
+    "warm_memory_bytes",
+]
