@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv
 SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.[ch])
-.PHONY: demo test check bench bench-fidelity bench-provoked docs lock clean
+.PHONY: demo test check bench bench-fidelity bench-provoked bench-verdict docs lock clean
 
 demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and report.
 	$(VENV)/bin/groundspeed run quick --yes
@@ -25,6 +25,10 @@ bench-fidelity: $(VENV)/.ready-bench  ## Print how right emulated storage is, an
 
 bench-provoked: $(VENV)/.ready-dev  ## Provoke each bottleneck over and over, see whether it is named, and cure it.
 	$(VENV)/bin/python -m bench.provoked
+
+bench-verdict: $(VENV)/.ready-bench  ## Simulate how often verdicts are wrong and what they take; compare slices with long trials.
+	@failed=0; for part in size power agreement; do \
+	  $(VENV)/bin/python -m bench.verdict.$$part || failed=1; done; exit $$failed
 
 docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
 	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md
