@@ -1,13 +1,25 @@
-"""At the end of pytest's output: what was provoked on real servers against what was named."""
+"""For all tests: Ctrl-C is not ignored; and a table of what was provoked against what was named."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from tests.server.provoked import confusion
 
 if TYPE_CHECKING:
     import pytest
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C back: a suite in the background of a shell inherits that it is ignored.
+
+    So would every program that a test starts and interrupts, and wait for ever.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
