@@ -9,7 +9,7 @@ demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and re
 	$(VENV)/bin/groundspeed run quick --yes
 
 test: check  ## Lint, types and all tests.
-	$(VENV)/bin/pytest -n 2
+	$(VENV)/bin/pytest -n 4 --dist worksteal
 
 check: $(VENV)/.ready-dev  ## Lint and types.
 	$(VENV)/bin/ruff check .
