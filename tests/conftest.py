@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Take Ctrl-C back: a suite in the background of a shell inherits that it is ignored.
+    """Take Ctrl-C back: a suite in the background, or under nohup, inherits signals that are ignored.
 
     So would every program that a test starts and interrupts, and wait for ever.
     """
-    for number in (signal.SIGINT, signal.SIGQUIT):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, default)
