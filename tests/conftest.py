@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Take Ctrl-C back: a suite in the background, or under nohup, inherits signals that are ignored.
+    """Take signals back: a suite in the background, or under nohup, inherits that they are ignored.
 
     So would every program that a test starts and interrupts, and wait for ever.
     """
