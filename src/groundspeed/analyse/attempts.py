@@ -27,6 +27,12 @@ class MeasuredTrial(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     outcome: Measured
 
+    @property
+    def writes(self) -> bool:
+        """Whether its workload changes data; where a run does not say, all but select-only do."""
+        workload, known = self.record.trial.cell.workload, self.run.writing_workloads
+        return workload != "select-only" if known is None else workload in known
+
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
     """One record for each trial that was tried, in plan order of its environment and workload."""

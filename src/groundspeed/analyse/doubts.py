@@ -147,18 +147,12 @@ def _emulated(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
             yield Caution(code="emulated", message=message)
 
 
-def _writes(trial: MeasuredTrial) -> bool:
-    workload = trial.record.trial.cell.workload
-    known = trial.run.writing_workloads
-    return workload != "select-only" if known is None else workload in known
-
-
 def _short_writes(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
     durations = sorted(
         {
             t.record.trial.duration_s
             for t in measured
-            if t.record.trial.duration_s < SHORT_WRITES_S and _writes(t)
+            if t.record.trial.duration_s < SHORT_WRITES_S and t.writes
         }
     )
     if durations:

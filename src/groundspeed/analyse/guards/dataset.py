@@ -12,7 +12,6 @@ from groundspeed.analyse.guards.trials import (
     host_of,
     keys_of,
     sizes_of,
-    writes,
 )
 from groundspeed.analyse.guards.wording import size_text
 from groundspeed.plan import DATASET_BYTES_PER_SCALE, DEFAULT_SHARED_BUFFERS_BYTES
@@ -101,8 +100,8 @@ def _fit(trials: Sequence[MeasuredTrial]) -> _Fit | None:
 
 
 def _fit_of(trial: MeasuredTrial) -> _Fit | None:
-    off = _unsynced(trial.record) if writes(trial) else ""
-    if (writes(trial) and not off) or _device_was_felt(trial):
+    off = _unsynced(trial.record) if trial.writes else ""
+    if (trial.writes and not off) or _device_was_felt(trial):
         return None
     sizes = sizes_of(trial)
     touched_bytes = (

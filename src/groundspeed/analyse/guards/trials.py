@@ -48,13 +48,6 @@ def environments_of(settled: Settled, cells: Iterable[Cell]) -> tuple[str, ...]:
     return tuple(name for name in settled.environments if name in names)
 
 
-def writes(trial: MeasuredTrial) -> bool:
-    """Tell whether the workload of a trial changes data."""
-    workload = trial.record.trial.cell.workload
-    known = trial.run.writing_workloads
-    return workload != "select-only" if known is None else workload in known
-
-
 def sizes_of(trial: MeasuredTrial) -> ServerSizes | None:
     """Give the sizes that probes saw; None without them."""
     evidence = trial.record.evidence
