@@ -35,12 +35,20 @@ MODEL = (
     "storage_writeback.c",
     "storage_device.c",
     "storage_wait.c",
+    "storage_identity.c",
+    "storage_journal.c",
+    "storage_names.c",
 )
 # What is built, and from which sources.
 BUILT = {
     "log_reader": ("log_reader.c",),
-    "storage_state": ("storage_state.c", *MODEL),
-    "storage_shim.so": ("storage_shim.c", "storage_charge.c", "storage_descriptors.c", *MODEL),
+    "storage_state": ("storage_state.c", "storage_cut.c", *MODEL),
+    "storage_shim.so": (
+        *("storage_shim.c", "storage_shim_names.c", "storage_real.c"),
+        *("storage_charge.c", "storage_descriptors.c", "storage_keep.c"),
+        *MODEL,
+    ),
+    "secret_arguments.so": ("secret_arguments.c",),
 }
 
 

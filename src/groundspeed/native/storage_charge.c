@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include "storage_device.h"
+#include "storage_journal.h"
+#include "storage_keep.h"
 #include "storage_pages.h"
 #include "storage_wait.h"
 #include "storage_writeback.h"
@@ -38,17 +40,67 @@ struct descriptor *enter(int number)
 
 void pay(atomic_word *waited_ns, enum kind kind, uint64_t began_ns, uint64_t done_ns)
 {
-    if (done_ns <= began_ns)
+    /* A call that returns has its work behind it, whenever the power goes. */
+    if (done_ns <= began_ns) {
+        journal_alive(began_ns);
         return;
+    }
     word_add(waited_ns, done_ns - began_ns);
     uint64_t now = now_ns();
     if (now > done_ns) {
         struct counters *counters = counters_here(state);
         word_add(&counters->late_count, 1);
         word_add(&counters->late_ns, now - done_ns);
-        return;
+    } else {
+        wait_working(done_ns, state->settings.work_ns[kind]);
     }
-    wait_working(done_ns, state->settings.work_ns[kind]);
+    journal_alive(done_ns);
+}
+
+/* ---- what a sync means for a power cut */
+
+static void note_synced(struct file_id id, uint64_t offset, uint64_t length, uint64_t done_ns)
+{
+    struct file *file = file_at(state, id.place);
+    uint64_t device = word_load(&file->device), inode = word_load(&file->inode);
+    uint64_t birth_ns = word_load(&file->birth_ns);
+    bool metadata;
+    if (length) {
+        metadata = names_wait(inode, done_ns);
+        journal_sent(device, inode, birth_ns, offset >> PAGE_SHIFT, end_page(offset, length),
+                     done_ns, true);
+    } else {
+        metadata = journal_synced(device, inode, birth_ns, done_ns);
+    }
+    /* Data alone needs a commit only where the file itself is new or longer. */
+    if (metadata)
+        names_commit(done_ns);
+}
+
+/* One try at syncing; what it settles, it settles at the same moment for all. */
+static struct owed try_sync(struct file_id id, uint64_t offset, uint64_t length, uint64_t at_ns)
+{
+    if (!journal)
+        return writeback_sync(state, id, offset, length, at_ns);
+    state_lock(state);
+    struct owed owed = writeback_sync(state, id, offset, length, at_ns);
+    if (!owed.again_ns && !owed.failed)
+        note_synced(id, offset, length, owed.done_ns);
+    state_unlock(state);
+    return owed;
+}
+
+static void note_direct(struct descriptor *entry, uint64_t offset, uint64_t length,
+                        const struct owed *owed)
+{
+    if (!journal || owed->failed)
+        return;
+    struct file *file = file_at(state, entry->id.place);
+    state_lock(state);
+    journal_sent(word_load(&file->device), word_load(&file->inode), word_load(&file->birth_ns),
+                 offset >> PAGE_SHIFT, end_page(offset, length), owed->done_ns,
+                 entry->flags & SYNCED);
+    state_unlock(state);
 }
 
 bool after_read(struct descriptor *entry, uint64_t offset, size_t length, uint64_t began_ns)
@@ -76,7 +128,7 @@ uint64_t sync_range(struct file_id id, uint64_t offset, uint64_t length, uint64_
 {
     uint64_t at = began_ns;
     for (;;) {
-        struct owed owed = writeback_sync(state, id, offset, length, at);
+        struct owed owed = try_sync(id, offset, length, at);
         if (!owed.again_ns) {
             *failed = owed.failed;
             return owed.done_ns;
@@ -99,6 +151,7 @@ bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint6
             owed = pages_write_direct(state, entry->id, offset, length, began_ns);
             if (entry->flags & SYNCED)
                 owed.done_ns = device_sync(state, owed.done_ns);
+            note_direct(entry, offset, length, &owed);
         } else {
             owed = pages_write(state, entry->id, offset, length, began_ns);
             if (entry->flags & SYNCED) {
@@ -118,7 +171,18 @@ bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint6
     return !failed;
 }
 
-int after_sync(int number, struct descriptor *entry, uint64_t began_ns)
+/* All metadata so far is durable with an fsync. And stdio may go on writing. */
+static void note_committed(int number, struct descriptor *entry, uint64_t done_ns, bool data_only)
+{
+    state_lock(state);
+    if (!data_only)
+        names_commit(done_ns);
+    if (entry->flags & UNSEEN)
+        keep_unseen(number, entry);
+    state_unlock(state);
+}
+
+int after_sync(int number, struct descriptor *entry, uint64_t began_ns, bool data_only)
 {
     bool failed = false;
     IN_MODEL({
@@ -129,18 +193,32 @@ int after_sync(int number, struct descriptor *entry, uint64_t began_ns)
             pages_grew(state, entry->id, (uint64_t)status.st_size, began_ns);
         word_add(&counters->sync_calls, 1);
         uint64_t done_ns = sync_range(entry->id, 0, 0, began_ns, &failed);
+        if (journal && !failed)
+            note_committed(number, entry, done_ns, data_only);
         pay(&counters->sync_waited_ns, KIND_SYNC, began_ns, done_ns);
     });
     return failed ? io_error() : 0;
 }
 
+static struct owed try_sync_all(uint64_t at_ns)
+{
+    if (!journal)
+        return writeback_sync_all(state, at_ns);
+    state_lock(state);
+    struct owed owed = writeback_sync_all(state, at_ns);
+    if (!owed.again_ns)
+        journal_synced_all(owed.done_ns);
+    state_unlock(state);
+    return owed;
+}
+
 void after_sync_all(uint64_t began_ns)
 {
     IN_MODEL({
-        struct owed owed = writeback_sync_all(state, began_ns);
+        struct owed owed = try_sync_all(began_ns);
         while (owed.again_ns) {
             wait_until(owed.again_ns);
-            owed = writeback_sync_all(state, now_ns());
+            owed = try_sync_all(now_ns());
         }
         word_add(&counters_here(state)->sync_calls, 1);
         pay(&counters_here(state)->sync_waited_ns, KIND_SYNC, began_ns, owed.done_ns);

@@ -46,8 +46,8 @@ bool after_write(struct descriptor *entry, uint64_t offset, size_t length, uint6
 uint64_t sync_range(struct file_id id, uint64_t offset, uint64_t length, uint64_t began_ns,
                     bool *failed);
 
-/* 0 or -1 with errno: what fsync and fdatasync give when the real one succeeded. */
-int after_sync(int number, struct descriptor *entry, uint64_t began_ns);
+/* 0 or -1 with errno: what fsync gives when the real one succeeded, and fdatasync, with `data_only`. */
+int after_sync(int number, struct descriptor *entry, uint64_t began_ns, bool data_only);
 void after_sync_all(uint64_t began_ns);
 
 int io_error(void);

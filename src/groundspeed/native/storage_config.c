@@ -15,10 +15,15 @@
 #include <unistd.h>
 
 #include "storage_device.h"
+#include "storage_journal.h"
 
 #define MOST_CHUNKS (UINT64_C(1) << 20)
 #define LEAST_CHUNKS (UINT64_C(1) << 12)
 #define MOST_FILES (UINT64_C(1) << 20)
+#define LEAST_RECORDS 64
+#define MOST_RECORDS (UINT64_C(1) << 26)
+/* One call may write so much more than what may be dirty; there may be several. */
+#define SPARE_RECORDS 16384
 
 struct number {
     const char *name;
@@ -73,7 +78,7 @@ static char complaint[256];
 
 static const char *complain(const char *what, const char *about)
 {
-    snprintf(complaint, sizeof complaint, "%s: %s", about, what);
+    snprintf(complaint, sizeof complaint, "%.100s: %.100s", about, what);
     return complaint;
 }
 
@@ -134,8 +139,24 @@ static const char *read_limit(struct settings *settings, char *rest)
     return NULL;
 }
 
-static const char *read_word(struct settings *settings, const char *key, char *value)
+static const char *read_cuts(struct power_cuts *cuts, const char *key, const char *value)
 {
+    if (!strcmp(key, "power_cut_pages"))
+        return read_number(value, &cuts->pages) && cuts->pages >= LEAST_RECORDS &&
+                       cuts->pages <= MOST_RECORDS
+                   ? NULL
+                   : complain("out of range", key);
+    if (strlen(value) >= ROOT_BYTES / 2 || value[0] != '/')
+        return complain("needs an absolute path", key);
+    strcpy(cuts->directory, value);
+    return NULL;
+}
+
+static const char *read_word(struct settings *settings, struct power_cuts *cuts, const char *key,
+                             char *value)
+{
+    if (!strncmp(key, "power_cut", 9))
+        return read_cuts(cuts, key, value);
     if (!strcmp(key, "root")) {
         if (settings->roots_count == MAX_ROOTS || strlen(value) >= ROOT_BYTES || value[0] != '/')
             return complain("at most 4 absolute paths", "root");
@@ -197,8 +218,9 @@ static const char *settle(struct settings *settings)
     return NULL;
 }
 
-const char *config_read(FILE *file, struct settings *settings)
+const char *config_read(FILE *file, struct settings *settings, struct power_cuts *cuts)
 {
+    *cuts = (struct power_cuts){0};
     *settings = (struct settings){.replicas_count = 1,
                                   .acknowledge_count = 1,
                                   .reads_are_local = 1,
@@ -231,7 +253,7 @@ const char *config_read(FILE *file, struct settings *settings)
             break;
         }
         *value++ = '\0';
-        wrong = read_word(settings, line, value);
+        wrong = read_word(settings, cuts, line, value);
     }
     free(line);
     if (!wrong && first)
@@ -293,11 +315,30 @@ void config_initialise(struct state *state, const struct settings *settings, uin
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    /* Held over what is kept and the call after it, which look into the model, too. */
+    if (journal)
+        pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&state->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
     device_refill(state, now_ns);
     /* Last: a state without it is refused, so nobody uses a half-made one. */
     state->magic = STATE_MAGIC;
+}
+
+const char *config_journal(const char *state_path, const struct settings *settings,
+                           const struct power_cuts *cuts)
+{
+    struct stat root, directory;
+    if (stat(cuts->directory, &directory) != 0 || !S_ISDIR(directory.st_mode))
+        return complain("is no directory", cuts->directory);
+    /* A removed file is kept under another name, which no other file system can give it. */
+    for (uint32_t i = 0; i < settings->roots_count; i++)
+        if (stat(settings->roots[i], &root) != 0 || root.st_dev != directory.st_dev)
+            return complain("must be on the file system of every root", cuts->directory);
+    uint64_t dirty = settings->dirty_limit_pages;
+    uint64_t pages = cuts->pages ? cuts->pages : dirty + dirty / 4 + SPARE_RECORDS;
+    return journal_create(state_path, cuts->directory, pages < MOST_RECORDS ? pages : MOST_RECORDS,
+                          settings->files_limit_count);
 }
 
 struct state *config_open(const char *path, const char **why)

@@ -6,8 +6,18 @@
 
 #include "storage_layout.h"
 
+/* Whether the device may lose its power, which is no part of its state: see storage_journal.h. */
+struct power_cuts {
+    char directory[ROOT_BYTES]; /* empty: it may not */
+    uint64_t pages;             /* room of the journal; 0: what may be dirty, and some more */
+};
+
 /* Read a configuration. Returns NULL, or what is wrong with it. */
-const char *config_read(FILE *file, struct settings *settings);
+const char *config_read(FILE *file, struct settings *settings, struct power_cuts *cuts);
+
+/* Make the journal of a state that may lose its power; before config_initialise. */
+const char *config_journal(const char *state_path, const struct settings *settings,
+                           const struct power_cuts *cuts);
 
 /* Bytes of the state of a device. */
 uint64_t config_state_bytes(const struct settings *settings);

@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "storage_identity.h"
 #include "storage_wait.h"
 
 #define MOST_DESCRIPTORS (UINT32_C(1) << 20)
@@ -53,17 +54,6 @@ static bool below_a_root(const char *path)
             return true;
     }
     return false;
-}
-
-static uint64_t birth_ns(int directory, const char *path, int flags)
-{
-    /* An inode's number is given again after its file is gone; the time of its birth is not. Where
-     * a file system does not tell it, unlink is seen by the shim anyway. */
-    struct statx status;
-    if (statx(directory, path, flags, STATX_BTIME, &status) != 0 ||
-        !(status.stx_mask & STATX_BTIME))
-        return 0;
-    return (uint64_t)status.stx_btime.tv_sec * UINT64_C(1000000000) + status.stx_btime.tv_nsec;
 }
 
 /* The real path of a descriptor, as the kernel tells it. Without /proc nothing can be told apart,
@@ -104,6 +94,8 @@ static void look_at(int number, struct descriptor *entry)
         entry->flags |= DIRECT;
     if (flags & O_DSYNC) /* O_SYNC holds it */
         entry->flags |= SYNCED;
+    if (flags & O_APPEND)
+        entry->flags |= APPENDS;
     entry->id = files_find(state, &identity, now_ns());
     entry->reading = (struct reading){0};
     entry->kind = EMULATED;
@@ -157,42 +149,65 @@ void descriptor_is_direct(int number)
         table[number].flags |= DIRECT;
 }
 
+/* A path as seen from the current directory. */
+static bool joined_path(int directory, const char *path, char *joined)
+{
+    char real[PATH_MAX];
+    if (path[0] == '/' || directory == AT_FDCWD)
+        return snprintf(joined, PATH_MAX, "%s", path) < PATH_MAX;
+    return real_path(directory, real) &&
+           snprintf(joined, PATH_MAX, "%.2000s/%.2000s", real, path) < PATH_MAX;
+}
+
+/* Where a name is, whether or not there is a file of it yet. */
+static bool real_name(const char *path, char *real)
+{
+    char parent[PATH_MAX], found[PATH_MAX];
+    snprintf(parent, sizeof parent, "%s", path);
+    for (size_t length = strlen(parent); length > 1 && parent[length - 1] == '/';)
+        parent[--length] = '\0';
+    char *slash = strrchr(parent, '/');
+    const char *name = slash ? slash + 1 : parent;
+    if (slash)
+        *slash = '\0';
+    if (!realpath(!slash ? "." : parent[0] ? parent : "/", found))
+        return false;
+    return snprintf(real, PATH_MAX, "%.3000s/%.1000s", found, name) < PATH_MAX;
+}
+
 bool path_is_emulated(int directory, const char *path)
 {
-    if (!state)
-        return false;
     char real[PATH_MAX], joined[PATH_MAX];
-    if (path[0] != '/' && directory != AT_FDCWD) {
-        if (!real_path(directory, real) ||
-            snprintf(joined, sizeof joined, "%.2000s/%.2000s", real, path) >= PATH_MAX)
-            return false;
-        path = joined;
-    }
-    if (realpath(path, real))
+    if (!state || !joined_path(directory, path, joined))
+        return false;
+    if (realpath(joined, real))
         return below_a_root(real);
     /* It may be about to be made: then its directory decides. */
-    char parent[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 0;
-    if (length >= sizeof parent)
-        return false;
-    memcpy(parent, slash ? path : ".", slash ? length : 1);
-    parent[slash ? length : 1] = '\0';
-    if (!realpath(parent[0] ? parent : "/", real) || strlen(real) + 2 > sizeof real)
-        return false;
-    strcat(real, "/");
-    return below_a_root(real);
+    return real_name(joined, real) && below_a_root(real);
+}
+
+bool name_is_emulated(int directory, const char *path, char *real)
+{
+    char joined[PATH_MAX];
+    return state && joined_path(directory, path, joined) && real_name(joined, real) &&
+           below_a_root(real);
+}
+
+bool directory_is_emulated(int number)
+{
+    struct stat status;
+    char real[PATH_MAX];
+    /* The root itself, too: its entries are on the device. */
+    return state && fstat(number, &status) == 0 && S_ISDIR(status.st_mode) &&
+           real_path(number, real) && strlen(real) + 2 < sizeof real &&
+           below_a_root(strcat(real, "/"));
 }
 
 bool path_identity(int directory, const char *path, struct file_identity *identity)
 {
     struct stat status;
     if (!state || fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(status.st_mode) || status.st_nlink != 1)
+        status.st_nlink != 1)
         return false;
-    *identity = (struct file_identity){.device = status.st_dev,
-                                       .inode = status.st_ino,
-                                       .birth_ns = birth_ns(directory, path, AT_SYMLINK_NOFOLLOW),
-                                       .size_bytes = (uint64_t)status.st_size};
-    return true;
+    return identity_of(directory, path, AT_SYMLINK_NOFOLLOW, identity);
 }

@@ -13,7 +13,8 @@ struct descriptor {
 };
 
 enum descriptor_kind { UNKNOWN, FOREIGN, EMULATED };
-enum descriptor_flags { DIRECT = 1, SYNCED = 2 };
+/* UNSEEN: stdio writes to it, which no call of ours shows. */
+enum descriptor_flags { DIRECT = 1, SYNCED = 2, APPENDS = 4, UNSEEN = 8 };
 
 /* Call once, before the others. False where there is no memory. */
 bool descriptors_begin(struct state *state);
@@ -30,6 +31,12 @@ void descriptor_is_direct(int number);
 
 /* Whether an open would have to lose O_DIRECT: the path leads to a file of the device. */
 bool path_is_emulated(int directory, const char *path);
+
+/* Where a name is, of a file or directory of the device that may be made or go; PATH_MAX bytes. */
+bool name_is_emulated(int directory, const char *path, char *real);
+
+/* Whether a descriptor is a directory of the device. */
+bool directory_is_emulated(int number);
 
 /* Name the file at a path; false when it is none of the device or has other names. */
 bool path_identity(int directory, const char *path, struct file_identity *identity);

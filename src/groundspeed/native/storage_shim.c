@@ -3,14 +3,14 @@
  * Loaded with LD_PRELOAD, with GROUNDSPEED_STORAGE naming the state that `storage_state create`
  * made. Every call does the real work first and then waits until the emulated device would have
  * done it: nothing is acknowledged before the real call has returned, so durability is what it is
- * without the shim.
+ * without the shim. Where the device may lose its power, what a call changes is kept before
+ * (storage_keep.h).
  *
  * It sees calls that go through the C library: not input and output by io_uring, libaio and POSIX
  * aio (refused with ENOSYS and counted), not reads of mapped files, and nothing of static programs,
  * which never load it.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -30,83 +30,15 @@
 #include "storage_descriptors.h"
 #include "storage_device.h"
 #include "storage_files.h"
+#include "storage_journal.h"
+#include "storage_keep.h"
 #include "storage_pages.h"
+#include "storage_real.h"
 #include "storage_wait.h"
 #include "storage_writeback.h"
 
-#define SHOWN __attribute__((visibility("default")))
 #define VARIABLE "GROUNDSPEED_STORAGE"
 #define REFUSED_CODE 125
-
-/* ---- the real functions */
-
-#define FOR_EACH_REAL(X)                                                                           \
-    X(ssize_t, read, (int, void *, size_t))                                                        \
-    X(ssize_t, pread64, (int, void *, size_t, off64_t))                                            \
-    X(ssize_t, readv, (int, const struct iovec *, int))                                            \
-    X(ssize_t, preadv64, (int, const struct iovec *, int, off64_t))                                \
-    X(ssize_t, preadv64v2, (int, const struct iovec *, int, off64_t, int))                         \
-    X(ssize_t, write, (int, const void *, size_t))                                                 \
-    X(ssize_t, pwrite64, (int, const void *, size_t, off64_t))                                     \
-    X(ssize_t, writev, (int, const struct iovec *, int))                                           \
-    X(ssize_t, pwritev64, (int, const struct iovec *, int, off64_t))                               \
-    X(ssize_t, pwritev64v2, (int, const struct iovec *, int, off64_t, int))                        \
-    X(int, fsync, (int))                                                                           \
-    X(int, fdatasync, (int))                                                                       \
-    X(int, sync_file_range, (int, off64_t, off64_t, unsigned))                                     \
-    X(int, syncfs, (int))                                                                          \
-    X(void, sync, (void))                                                                          \
-    X(int, msync, (void *, size_t, int))                                                           \
-    X(void *, mmap64, (void *, size_t, int, int, int, off64_t))                                    \
-    X(int, munmap, (void *, size_t))                                                               \
-    X(int, posix_fadvise64, (int, off64_t, off64_t, int))                                          \
-    X(int, ftruncate64, (int, off64_t))                                                            \
-    X(int, truncate64, (const char *, off64_t))                                                    \
-    X(int, fallocate64, (int, int, off64_t, off64_t))                                              \
-    X(int, posix_fallocate64, (int, off64_t, off64_t))                                             \
-    X(ssize_t, copy_file_range, (int, off64_t *, int, off64_t *, size_t, unsigned))                \
-    X(ssize_t, sendfile64, (int, int, off64_t *, size_t))                                          \
-    X(int, open64, (const char *, int, ...))                                                       \
-    X(int, openat64, (int, const char *, int, ...))                                                \
-    X(FILE *, fopen64, (const char *, const char *))                                               \
-    X(FILE *, freopen64, (const char *, const char *, FILE *))                                     \
-    X(int, fclose, (FILE *))                                                                       \
-    X(size_t, fread, (void *, size_t, size_t, FILE *))                                             \
-    X(char *, fgets, (char *, int, FILE *))                                                        \
-    X(int, close, (int))                                                                           \
-    X(int, close_range, (unsigned, unsigned, int))                                                 \
-    X(int, dup, (int))                                                                             \
-    X(int, dup2, (int, int))                                                                       \
-    X(int, dup3, (int, int, int))                                                                  \
-    X(int, fcntl64, (int, int, ...))                                                               \
-    X(int, unlink, (const char *))                                                                 \
-    X(int, unlinkat, (int, const char *, int))                                                     \
-    X(int, remove, (const char *))                                                                 \
-    X(int, rename, (const char *, const char *))                                                   \
-    X(int, renameat, (int, const char *, int, const char *))                                       \
-    X(int, renameat2, (int, const char *, int, const char *, unsigned))                            \
-    X(long, syscall, (long, ...))
-
-#define DECLARE(type, name, arguments) static type(*real_##name) arguments;
-FOR_EACH_REAL(DECLARE)
-
-static void find_real(void)
-{
-    /* Assigned through a pointer to an object: ISO C knows no cast between the two kinds. */
-#define FIND(type, name, arguments) *(void **)&real_##name = dlsym(RTLD_NEXT, #name);
-    FOR_EACH_REAL(FIND)
-    /* Older libraries have fcntl without the other name. */
-    if (!real_fcntl64)
-        *(void **)&real_fcntl64 = dlsym(RTLD_NEXT, "fcntl");
-}
-
-/* Other libraries' constructors may call before ours has run. */
-#define REAL(name)                                                                                 \
-    ({                                                                                             \
-        if (__builtin_expect(!real_##name, 0))                                                     \
-            find_real();                                                                           \
-        real_##name;                                                                               \
-    })
 
 /* ---- beginning */
 
@@ -130,6 +62,8 @@ __attribute__((constructor)) static void begin(void)
         refuse("the environment variable " VARIABLE " is not set", NULL);
     struct state *found = config_open(path, &why);
     if (!found)
+        refuse(path, why);
+    if (!journal_open(path, &why))
         refuse(path, why);
     /* Sleeps end within microseconds of what was asked; children inherit it. */
     prctl(PR_SET_TIMERSLACK, 1UL);
@@ -201,7 +135,8 @@ static bool is_full(struct descriptor *entry, uint64_t end)
     if (is_full(entry, (uint64_t)(offset) + (length)))                                             \
         return -1;                                                                                 \
     uint64_t began_ns = now_ns();                                                                  \
-    ssize_t put = call;                                                                            \
+    ssize_t put;                                                                                   \
+    KEEPING(keep_write(number, entry, (uint64_t)(offset), length), put = call);                    \
     if (put > 0 && !after_write(entry, (uint64_t)(offset), (size_t)put, began_ns))                 \
         return io_error();                                                                         \
     return put
@@ -226,7 +161,8 @@ static uint64_t end_of_write(int number, size_t length)
     if (is_full(entry, end_of_write(number, length)))                                              \
         return -1;                                                                                 \
     uint64_t began_ns = now_ns(), moved_from;                                                      \
-    ssize_t put = call;                                                                            \
+    ssize_t put;                                                                                   \
+    KEEPING(keep_write(number, entry, AT_OFFSET, length), put = call);                             \
     if (put > 0 && offset_before(number, put, &moved_from) &&                                      \
         !after_write(entry, moved_from, (size_t)put, began_ns))                                        \
         return io_error();                                                                         \
@@ -316,7 +252,9 @@ SHOWN ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *t
     uint64_t began_ns = source || target ? now_ns() : 0, offset;
     uint64_t read_at = from_offset ? (uint64_t)*from_offset : 0;
     uint64_t write_at = to_offset ? (uint64_t)*to_offset : 0;
-    ssize_t copied = REAL(copy_file_range)(from, from_offset, to, to_offset, length, flags);
+    ssize_t copied;
+    KEEPING(if (target) keep_write(to, target, to_offset ? write_at : AT_OFFSET, length),
+            copied = REAL(copy_file_range)(from, from_offset, to, to_offset, length, flags));
     if (copied <= 0)
         return copied;
     if (source && !from_offset && offset_before(from, copied, &offset))
@@ -335,7 +273,9 @@ SHOWN ssize_t sendfile64(int to, int from, off64_t *from_offset, size_t length)
     struct descriptor *source = enter(from), *target = enter(to);
     uint64_t began_ns = source || target ? now_ns() : 0, offset;
     uint64_t read_at = from_offset ? (uint64_t)*from_offset : 0;
-    ssize_t sent = REAL(sendfile64)(to, from, from_offset, length);
+    ssize_t sent;
+    KEEPING(if (target) keep_write(to, target, AT_OFFSET, length),
+            sent = REAL(sendfile64)(to, from, from_offset, length));
     if (sent <= 0)
         return sent;
     if (source && !from_offset && offset_before(from, sent, &offset))
@@ -377,12 +317,21 @@ SHOWN char *fgets(char *buffer, int room, FILE *file)
 
 /* ---- syncing */
 
+/* Its entries, and with them all metadata, are durable; that costs nothing here. */
+static void directory_synced(int number)
+{
+    if (state && !is_inside() && directory_is_emulated(number))
+        KEEPING(names_commit(word_load(&journal->last_ns)), );
+}
+
 SHOWN int fsync(int number)
 {
     struct descriptor *entry = enter(number);
     uint64_t began_ns = entry ? now_ns() : 0;
     int result = REAL(fsync)(number);
-    return entry && result == 0 ? after_sync(number, entry, began_ns) : result;
+    if (journal && !entry && result == 0)
+        directory_synced(number);
+    return entry && result == 0 ? after_sync(number, entry, began_ns, false) : result;
 }
 
 SHOWN int fdatasync(int number)
@@ -390,7 +339,9 @@ SHOWN int fdatasync(int number)
     struct descriptor *entry = enter(number);
     uint64_t began_ns = entry ? now_ns() : 0;
     int result = REAL(fdatasync)(number);
-    return entry && result == 0 ? after_sync(number, entry, began_ns) : result;
+    if (journal && !entry && result == 0)
+        directory_synced(number);
+    return entry && result == 0 ? after_sync(number, entry, began_ns, true) : result;
 }
 
 SHOWN int sync_file_range(int number, off64_t offset, off64_t length, unsigned flags)
@@ -535,7 +486,9 @@ SHOWN int posix_fadvise64(int number, off64_t offset, off64_t length, int advice
 SHOWN int ftruncate64(int number, off64_t length)
 {
     struct descriptor *entry = enter(number);
-    int result = REAL(ftruncate64)(number, length);
+    int result;
+    KEEPING(if (entry && length >= 0) keep_resize(number, entry, (uint64_t)length),
+            result = REAL(ftruncate64)(number, length));
     if (entry && result == 0)
         IN_MODEL(pages_resize(state, entry->id, (uint64_t)length));
     return result;
@@ -544,7 +497,9 @@ SHOWN int ftruncate64(int number, off64_t length)
 SHOWN int truncate64(const char *path, off64_t length)
 {
     struct file_identity identity;
-    int result = REAL(truncate64)(path, length);
+    int result;
+    KEEPING(if (length >= 0) keep_truncate(path, (uint64_t)length),
+            result = REAL(truncate64)(path, length));
     if (state && !is_inside() && result == 0)
         IN_MODEL({
             if (path_is_emulated(AT_FDCWD, path) && path_identity(AT_FDCWD, path, &identity))
@@ -568,7 +523,9 @@ SHOWN int fallocate64(int number, int mode, off64_t offset, off64_t length)
     struct descriptor *entry = enter(number);
     if (entry && is_full(entry, (uint64_t)(offset + length)))
         return -1;
-    int result = REAL(fallocate64)(number, mode, offset, length);
+    int result;
+    KEEPING(if (entry) keep_allocation(number, entry, mode, (uint64_t)offset, (uint64_t)length),
+            result = REAL(fallocate64)(number, mode, offset, length));
     if (entry && result == 0)
         after_allocation(number, entry);
     return result;
@@ -579,7 +536,9 @@ SHOWN int posix_fallocate64(int number, off64_t offset, off64_t length)
     struct descriptor *entry = enter(number);
     if (entry && is_full(entry, (uint64_t)(offset + length)))
         return ENOSPC;
-    int result = REAL(posix_fallocate64)(number, offset, length);
+    int result;
+    KEEPING(if (entry) keep_allocation(number, entry, 0, (uint64_t)offset, (uint64_t)length),
+            result = REAL(posix_fallocate64)(number, offset, length));
     if (entry && result == 0)
         after_allocation(number, entry);
     return result;
@@ -621,7 +580,12 @@ SHOWN int openat64(int directory, const char *path, int flags, ...)
         IN_MODEL(direct = path_is_emulated(directory, path));
     if (direct)
         flags &= ~O_DIRECT;
-    int number = REAL(openat64)(directory, path, flags, mode);
+    int number;
+    if ((flags & (O_CREAT | O_TRUNC)) == 0)
+        number = REAL(openat64)(directory, path, flags, mode);
+    else
+        NAMING(keep_opening(directory, path, flags), number,
+               REAL(openat64)(directory, path, flags, mode));
     opened(number, direct, (flags & O_ACCMODE) != O_RDONLY);
     if (number >= 0 && (flags & O_TRUNC)) {
         struct descriptor *entry = enter(number);
@@ -648,20 +612,49 @@ SHOWN int creat64(const char *path, mode_t mode)
     return openat64(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
+/* The flags of open that a mode of stdio stands for. */
+static int flags_of(const char *mode)
+{
+    int flags = mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT : 0;
+    return flags | (mode[0] != 'r' || strchr(mode, '+') ? O_RDWR : O_RDONLY);
+}
+
+/* Stdio writes without a call of ours. */
+static void opened_stream(FILE *file, const char *mode)
+{
+    struct descriptor *entry = journal && flags_of(mode) != O_RDONLY ? enter(fileno(file)) : NULL;
+    if (entry)
+        KEEPING(keep_unseen(fileno(file), entry), );
+}
+
+#define OPEN_STREAM(path, mode, call)                                                              \
+    FILE *file;                                                                                    \
+    int naming_result __attribute__((unused));                                                     \
+    NAMING((path) && flags_of(mode) & O_CREAT ? keep_opening(AT_FDCWD, path, flags_of(mode))       \
+                                              : NULL,                                              \
+           naming_result, (file = call) ? 0 : -1);                                                 \
+    if (file) {                                                                                    \
+        opened(fileno(file), false, true);                                                         \
+        opened_stream(file, mode);                                                                 \
+    }                                                                                              \
+    return file
+
 SHOWN FILE *fopen64(const char *path, const char *mode)
 {
-    FILE *file = REAL(fopen64)(path, mode);
-    if (file)
-        opened(fileno(file), false, true);
-    return file;
+    OPEN_STREAM(path, mode, REAL(fopen64)(path, mode));
 }
 
 SHOWN FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
     descriptor_changed(fileno(old));
-    FILE *file = REAL(freopen64)(path, mode, old);
+    OPEN_STREAM(path, mode, REAL(freopen64)(path, mode, old));
+}
+
+SHOWN FILE *fdopen(int number, const char *mode)
+{
+    FILE *file = REAL(fdopen)(number, mode);
     if (file)
-        opened(fileno(file), false, true);
+        opened_stream(file, mode);
     return file;
 }
 
@@ -728,66 +721,6 @@ SHOWN int fcntl64(int number, int command, ...)
     else if (command == F_SETFL)
         descriptor_changed(number);
     return result;
-}
-
-/* ---- files that go */
-
-static bool is_going(int directory, const char *path, struct file_identity *identity)
-{
-    bool going = false;
-    if (state && !is_inside())
-        IN_MODEL(going = path_identity(directory, path, identity));
-    return going;
-}
-
-static int gone(int result, bool going, const struct file_identity *identity)
-{
-    if (going && result == 0)
-        IN_MODEL(files_forget(state, identity));
-    return result;
-}
-
-SHOWN int unlink(const char *path)
-{
-    struct file_identity identity;
-    bool going = is_going(AT_FDCWD, path, &identity);
-    return gone(REAL(unlink)(path), going, &identity);
-}
-
-SHOWN int unlinkat(int directory, const char *path, int flags)
-{
-    struct file_identity identity;
-    bool going = is_going(directory, path, &identity);
-    return gone(REAL(unlinkat)(directory, path, flags), going, &identity);
-}
-
-SHOWN int remove(const char *path)
-{
-    struct file_identity identity;
-    bool going = is_going(AT_FDCWD, path, &identity);
-    return gone(REAL(remove)(path), going, &identity);
-}
-
-SHOWN int rename(const char *from, const char *to)
-{
-    struct file_identity identity;
-    bool going = is_going(AT_FDCWD, to, &identity);
-    return gone(REAL(rename)(from, to), going, &identity);
-}
-
-SHOWN int renameat(int from_directory, const char *from, int to_directory, const char *to)
-{
-    struct file_identity identity;
-    bool going = is_going(to_directory, to, &identity);
-    return gone(REAL(renameat)(from_directory, from, to_directory, to), going, &identity);
-}
-
-SHOWN int renameat2(int from_directory, const char *from, int to_directory, const char *to,
-                    unsigned flags)
-{
-    struct file_identity identity;
-    bool going = flags == 0 && is_going(to_directory, to, &identity);
-    return gone(REAL(renameat2)(from_directory, from, to_directory, to, flags), going, &identity);
 }
 
 /* ---- ways past the shim: refused, not followed */

@@ -4,6 +4,9 @@
  *   storage_state read STATE            print its counters as JSON, also while servers use it
  *   storage_state refill STATE          fill the buckets of its limits to where they start
  *   storage_state drain STATE           empty them: from now on only what comes back can be spent
+ *   storage_state power_cut STATE [AT_NS [SEED]]
+ *                                       take back what was not on the device when the power went:
+ *                                       storage_cut.c
  *   storage_state replay CONFIG         play operations from standard input in virtual time
  *
  * It refuses to emulate anything itself: that is storage_shim.so's.
@@ -19,6 +22,7 @@
 #include <unistd.h>
 
 #include "storage_config.h"
+#include "storage_cut.h"
 #include "storage_device.h"
 #include "storage_files.h"
 #include "storage_pages.h"
@@ -32,13 +36,14 @@ static int fail(const char *about, const char *what)
 }
 
 static struct settings settings;
+static struct power_cuts cuts;
 
 static const char *read_configuration(const char *path)
 {
     FILE *file = fopen(path, "r");
     if (!file)
         return strerror(errno);
-    const char *wrong = config_read(file, &settings);
+    const char *wrong = config_read(file, &settings, &cuts);
     fclose(file);
     return wrong;
 }
@@ -63,6 +68,10 @@ static int create(const char *config, const char *path)
     if (error) {
         unlink(path);
         return fail(path, strerror(error));
+    }
+    if (cuts.directory[0] && (wrong = config_journal(path, &settings, &cuts))) {
+        unlink(path);
+        return fail(path, wrong);
     }
     config_initialise(state, &settings, now_ns());
     return 0;
@@ -233,6 +242,36 @@ static int drain(const char *path)
     return 0;
 }
 
+static int cut(const char *path, const char *at, const char *seed)
+{
+    struct power_cut asked = {.random = seed != NULL};
+    char *end = NULL, *seed_end = NULL;
+    asked.at_ns = strtoull(at, &end, 10);
+    asked.seed = seed ? strtoull(seed, &seed_end, 10) : 0;
+    if (*end || (seed_end && *seed_end))
+        return fail(at, "the moment and the seed are whole numbers");
+    const char *why, *about = path;
+    struct state *state = config_open(path, &why);
+    if (!state || !journal_open(path, &why))
+        return fail(path, why);
+    if (!journal)
+        return fail(path, "this device was not made for power cuts");
+    struct taken_back taken = {0};
+    why = cut_power(state, path, &asked, &taken, &about);
+    if (why)
+        return fail(about, why);
+    printf("{\"format\":1,");
+    print_counter("cut_ns", taken.cut_ns);
+    print_counter("files_count", taken.files_count);
+    print_counter("pages_count", taken.pages_count);
+    print_counter("bytes", taken.bytes);
+    print_counter("shortened_count", taken.shortened_count);
+    print_counter("removed_count", taken.removed_count);
+    print_counter("restored_count", taken.restored_count);
+    printf("\"renamed_count\":%" PRIu64 "}\n", taken.renamed_count);
+    return fflush(stdout) ? fail("standard output", strerror(errno)) : 0;
+}
+
 /* ---- replay: one operation after another, each at its own moment, none waits in reality */
 
 struct operation {
@@ -309,9 +348,11 @@ int main(int argc, char **argv)
         return refill(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "drain"))
         return drain(argv[2]);
+    if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "power_cut"))
+        return cut(argv[2], argc > 3 ? argv[3] : "0", argc > 4 ? argv[4] : NULL);
     if (argc == 3 && !strcmp(argv[1], "replay"))
         return replay(argv[2]);
     fprintf(stderr, "usage: storage_state create CONFIG STATE | read STATE | refill STATE | "
-                    "drain STATE | replay CONFIG\n");
+                    "drain STATE | power_cut STATE [AT_NS [SEED]] | replay CONFIG\n");
     return 2;
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "storage_device.h"
+#include "storage_journal.h"
 
 #define PERIOD_NS UINT64_C(5000000000) /* dirty_writeback_centisecs */
 #define SWEEP_AT_ONCE 65536
@@ -23,6 +24,8 @@ void state_lock(struct state *state)
 {
     if (pthread_mutex_lock(&state->lock) == EOWNERDEAD) {
         recover(state);
+        if (journal)
+            journal_recover();
         pthread_mutex_consistent(&state->lock);
     }
 }
@@ -138,6 +141,15 @@ static void land(struct state *state, uint64_t now_ns)
     }
 }
 
+/* Pages have a moment from which a power cut leaves them. */
+static void note_sent(struct file *file, uint64_t from, uint64_t to, struct answer answer)
+{
+    /* What failed stays as it was before, as far as a power cut goes. */
+    if (journal && !answer.failed)
+        journal_sent(word_load(&file->device), word_load(&file->inode),
+                     word_load(&file->birth_ns), from, to, answer.done_ns, false);
+}
+
 /* The moment from which one more request may be in flight, 0 when one may be at `at_ns`. */
 static uint64_t window_opens(struct state *state, uint64_t at_ns)
 {
@@ -195,6 +207,8 @@ static uint64_t send_run(struct state *state, struct file *file, uint64_t chunk,
     for (uint32_t page = first; page < first + length; page++)
         bits[page / 64] &= ~(UINT64_C(1) << (page % 64));
     count_clean(state, file, length);
+    uint64_t base = (chunk_keys_of(state)[chunk] & UINT32_MAX) << CHUNK_SHIFT;
+    note_sent(file, base + first, base + first + length, answer);
     fly(state, answer.done_ns, length);
     word_raise(&file->written_until_ns, answer.done_ns);
     if (answer.failed)
@@ -278,6 +292,11 @@ static void play_background(struct state *state, uint64_t now_ns)
         state->background_ns = at;
     }
     land(state, now_ns);
+}
+
+void writeback_play(struct state *state, uint64_t now_ns)
+{
+    play_background(state, now_ns);
 }
 
 /* Send the dirty pages of a range of a file, as many as the window lets through now. */
@@ -379,6 +398,7 @@ uint64_t dirty_mark(struct state *state, struct file_id id, uint64_t from, uint6
                        now_ns) == UINT64_MAX) {
             struct answer answer =
                 device_request(state, KIND_WRITE, (until - page) << PAGE_SHIFT, now_ns);
+            note_sent(file, page, until, answer);
             word_raise(&file->written_until_ns, answer.done_ns);
             if (answer.failed)
                 word_store(&file->failed, 1);

@@ -13,6 +13,9 @@
 void state_lock(struct state *state);
 void state_unlock(struct state *state);
 
+/* Play what the kernel has written back by now. Behind the lock. */
+void writeback_play(struct state *state, uint64_t now_ns);
+
 /* Mark pages [from, to) dirty; gives when those are done for which there was no place, or 0. */
 uint64_t dirty_mark(struct state *state, struct file_id id, uint64_t from, uint64_t to,
                     uint64_t now_ns);

@@ -17,7 +17,7 @@ import msgspec
 from groundspeed import native
 from groundspeed.errors import TargetError
 from groundspeed.record import Caution
-from groundspeed.storage import counters
+from groundspeed.storage import counters, power_cut
 from groundspeed.storage.device_config import device_config
 from groundspeed.targets import places, process, remains
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from groundspeed.record import StorageFacts, StorageWork
     from groundspeed.storage.counters import Counters
     from groundspeed.storage.placement import Emulation
+    from groundspeed.storage.power_cut import DroppedWork
     from groundspeed.storage.profile import Profile
     from groundspeed.targets.leases import LeaseFile
     from groundspeed.targets.process import Account
@@ -65,10 +66,12 @@ class EmulatedDevice:
         doubts: tuple[Caution, ...] = (),
         is_public: bool = False,
         drain: bool = False,
+        loses_power: bool = False,
     ) -> None:
         """Make nothing yet. `doubts` are about the real directory, found before.
 
-        With `drain` every trial begins with burst credits spent, not given back.
+        With `drain` every trial begins with burst credits spent, not given back. Only a device that
+        `loses_power` can do so later, by `cut_power`: what that needs costs time in every write.
 
         The state is the account's, or where `is_public` of everybody who knows its random name: a
         command that root started may give up its rights before it starts the server.
@@ -80,8 +83,10 @@ class EmulatedDevice:
         self._account = account
         self._lease = lease
         self._is_public = is_public
+        self._loses_power = loses_power
         self._file_name = f"device-{secrets.token_hex(16)}" if is_public else "device"
         self._directory: Path | None = None
+        self._removed: Path | None = None
         self._shim: Path | None = None
         self._shim_copy: Path | None = None
         self._before: Counters | None = None
@@ -109,17 +114,51 @@ class EmulatedDevice:
                 roots=tuple(str(root.resolve()) for root in roots),
                 cache_bytes=self.emulation.cache_bytes,
                 seed=_SEED,
-            ),
+            )
+            + self._power_cut_lines(roots[0].resolve().parent),
             encoding="utf-8",
         )
         (self._directory / _LABEL_FILE).write_text(self.emulation.profile.label)
         tool("create", config, self.state_file)
+        journals = [path for path in (self._journal_file,) if path.exists()]
         if self._is_public:
             self._directory.chmod(0o711)
-            self.state_file.chmod(0o666)
+            for path in (self.state_file, *journals):
+                path.chmod(0o666)
         elif self._account is not None:
-            for path in (self._directory, self.state_file):
+            for path in (self._directory, self.state_file, *journals):
                 os.chown(path, self._account.uid, self._account.gid)
+
+    @property
+    def _journal_file(self) -> Path:
+        return self.state_file.with_name(self._file_name + power_cut.JOURNAL_SUFFIX)
+
+    def _power_cut_lines(self, beside: Path) -> str:
+        """Make the directory that keeps removed files, on their file system, where it is needed."""
+        if not self._loses_power:
+            return ""
+        self._removed = places.make(beside / f"{self._name}-removed", self._account, self._lease)
+        if self._is_public:
+            self._removed.chmod(0o777)
+        return power_cut.config_lines(str(self._removed))
+
+    def cut_power(self, *, at_ns: int | None = None, seed: int | None = None) -> DroppedWork:
+        """Take from the files what was not on the device at a moment; its cache is empty after it.
+
+        All processes on the device have ended before. `at_ns` is when they were killed
+        (`time.monotonic_ns()`); without it, the last moment one of them was seen alive. Without
+        `seed` nothing that was not synced or written back is kept, the worst case; with it, a part
+        that it draws. Raises TargetError while a process lives, for a device that does not
+        lose power, and where not all could be kept that would have to come back.
+        """
+        asked = power_cut.arguments(at_ns=at_ns, seed=seed)
+        try:
+            told = tool("power_cut", self.state_file, *asked)
+        except TargetError as error:
+            raise TargetError(
+                error.message, "see the section on power cuts in docs/emulation.md"
+            ) from None
+        return power_cut.decode(told)
 
     def _reachable_shim(self) -> Path:
         """Give the shim, or a copy where the server's user may not read it or it has no name."""
@@ -181,7 +220,7 @@ class EmulatedDevice:
             what = "it did not load the emulated storage"
         raise TargetError(
             f"the server runs at native speed: {what}",
-            "use a dynamically linked PostgreSQL for glibc without setuid; see docs/emulation.md",
+            "use a dynamically linked server for glibc without setuid; see docs/emulation.md",
         )
 
     def _is_on_device(self, pid: int) -> bool:
@@ -191,10 +230,10 @@ class EmulatedDevice:
 
     def remove(self) -> None:
         """Remove state and copies; nothing where nothing was made."""
-        for path in (self._directory, self._shim_copy):
+        for path in (self._directory, self._shim_copy, self._removed):
             if path is not None:
                 places.remove(path, self._lease)
-        self._directory = self._shim_copy = None
+        self._directory = self._shim_copy = self._removed = None
 
 
 def has_credits(profile: Profile) -> bool:

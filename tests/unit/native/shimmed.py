@@ -15,7 +15,7 @@ from groundspeed import native
 from groundspeed.storage.device_config import device_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from groundspeed.storage.profile import Profile
 
@@ -72,11 +72,17 @@ class Shimmed:
 
 @contextlib.contextmanager
 def shimmed(
-    device: Profile, *, cache_bytes: int = 16 * 1024**2, extra: str = ""
+    device: Profile,
+    *,
+    cache_bytes: int = 16 * 1024**2,
+    extra: str = "",
+    more: Callable[[Path], str] | None = None,
 ) -> Iterator[Shimmed]:
+    """Give a device; `extra` are lines of its configuration, `more` makes some for its home."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=memory, prefix="groundspeed-test-") as home,
         tempfile.TemporaryDirectory(dir=memory, prefix="groundspeed-test-") as root,
     ):
-        yield Shimmed(Path(root), Path(home), device, cache_bytes=cache_bytes, extra=extra)
+        lines = extra + (more(Path(home)) if more else "")
+        yield Shimmed(Path(root), Path(home), device, cache_bytes=cache_bytes, extra=lines)

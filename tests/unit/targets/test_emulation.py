@@ -173,3 +173,44 @@ def test_an_unknown_state_is_a_line(tmp_path: Path) -> None:
         emulation.read_counters(tmp_path / "device")
     assert caught.value.message.startswith("emulated storage: ")
     assert "\n" not in caught.value.message
+
+
+def write_under(device: EmulatedDevice, root: Path, *, flags: str) -> None:
+    """Overwrite the beginning of a file, from a program that ends without a sync of its own."""
+    subprocess.run(
+        ["dd", "if=/dev/zero", f"of={root / 'file'}", "bs=4", "count=1", f"conv=notrunc{flags}"],
+        check=True,
+        capture_output=True,
+        env={**process.kept_variables(), **device.variables()},
+    )
+
+
+def test_a_device_that_loses_power_takes_back_what_was_not_synced(
+    lease: LeaseFile, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "file").write_text("text and more")
+    device = EmulatedDevice(
+        NULL, f"groundspeed-{tmp_path.name}", account=None, lease=lease, loses_power=True
+    )
+    device.make([root])
+    write_under(device, root, flags="")
+    assert (root / "file").read_bytes() == b"\0\0\0\0 and more"
+    dropped = device.cut_power()
+    assert (dropped.files_count, dropped.pages_count) == (1, 1)
+    assert (root / "file").read_text() == "text and more"
+    write_under(device, root, flags=",fdatasync")
+    assert device.cut_power(seed=1).is_nothing
+    assert (root / "file").read_bytes() == b"\0\0\0\0 and more"
+    device.remove()
+    assert {path.name for path in tmp_path.iterdir()} == {"root", "state"}
+
+
+def test_other_devices_do_not_lose_power(lease: LeaseFile, tmp_path: Path) -> None:
+    device = make(lease, tmp_path)
+    with pytest.raises(TargetError) as caught:
+        device.cut_power()
+    assert caught.value.message.endswith("this device was not made for power cuts")
+    assert "docs/emulation.md" in caught.value.hint
+    device.remove()
