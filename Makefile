@@ -26,9 +26,11 @@ bench-fidelity: $(VENV)/.ready-bench  ## Print how right emulated storage is, an
 bench-provoked: $(VENV)/.ready-dev  ## Provoke each bottleneck over and over, see whether it is named, and cure it.
 	$(VENV)/bin/python -m bench.provoked
 
-bench-verdict: $(VENV)/.ready-bench  ## Simulate how often verdicts are wrong and what they take; compare slices with long trials.
-	@failed=0; for part in size power agreement; do \
-	  $(VENV)/bin/python -m bench.verdict.$$part || failed=1; done; exit $$failed
+# Long ones print what was recorded; MEASURE=--measure takes two and a half hours to measure them anew.
+bench-verdict: $(VENV)/.ready-bench  ## Print how often verdicts are wrong, and what they take.
+	@failed=0; for part in size power patience coverage "alike $(MEASURE)" "agreement $(MEASURE)" \
+	  $(if $(MEASURE),"matrix early runs/verdict" "matrix truth runs/verdict --minutes 60",matrix); do \
+	  echo; echo "== $$part"; $(VENV)/bin/python -m bench.verdict.$$part || failed=1; done; exit $$failed
 
 docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
 	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md

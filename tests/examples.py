@@ -231,7 +231,7 @@ def make_provenance(
     return Provenance(
         groundspeed_version="0.1.0",
         command=("pgbench", "-T", str(_DURATION_S)),
-        pgbench_version="pgbench (PostgreSQL) 16.4",
+        tool_version="pgbench (PostgreSQL) 16.4",
         server=server or make_server(settings=[("shared_buffers", "16384", "8kB")]),
         host=host or make_host(),
         storage=storage or make_storage(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.errors import StoreError, TargetError
-from groundspeed.ports import LoadResult, Progress, Seen, WatchPoints
+from groundspeed.ports import Entry, LoadResult, Progress, Seen, WatchPoints
 from groundspeed.record import (
     Caution,
     Evidence,
@@ -258,6 +258,62 @@ class FakeTarget:
     def remove(self) -> None:
         self._call("remove", life=("absent", "stopped", "running"))
         self.life = "absent"
+
+
+class FakeDurableTarget(FakeTarget):
+    """A target whose server can be killed. It has a ledger, and loses of it what `lost` names.
+
+    Entries are acknowledged every tenth of a second while they are written.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        journal: list[str],
+        *,
+        clock: FakeClock,
+        lost: Mapping[str, frozenset[str]] | None = None,
+        script: Mapping[str, Sequence[BaseException | LoadResult | None]] | None = None,
+    ) -> None:
+        super().__init__(name, journal, clock=clock, script=script)
+        self._clock = clock
+        # By the ending that loses them.
+        self._lost = lost or {}
+        self._entries: list[Entry] = []
+        self._present: frozenset[str] = frozenset()
+
+    def ledger(self) -> FakeDurableTarget:
+        assert self.life == "running"
+        return self
+
+    def open(self) -> None:
+        self._call("open", life=("running",))
+
+    def write_for(self, limit_s: float) -> None:
+        self._call("write_for", life=("running",))
+        for number in range(round(limit_s * 10)):
+            self._clock.pass_time(0.1)
+            at_ns = round(self._clock.monotonic_s() * 1e9)
+            self._entries.append(Entry(name=f"0:{number}", at_ns=at_ns))
+        self._present = frozenset(entry.name for entry in self._entries)
+
+    def kill(self) -> None:
+        self._call("kill", life=("running",))
+        self.life = "stopped"
+        self._present -= self._lost.get("killed", frozenset())
+
+    def close(self) -> tuple[Entry, ...]:
+        self._call("close", life=("running", "stopped"))
+        return tuple(self._entries)
+
+    def cut_power(self) -> int:
+        self._call("cut_power", life=("stopped",))
+        self._present -= self._lost.get("power-cut", frozenset())
+        return 4096
+
+    def present(self) -> frozenset[str]:
+        self._call("present", life=("running",))
+        return self._present
 
 
 class FakeWatcher:

@@ -17,6 +17,7 @@ import yaml
 import groundspeed
 from groundspeed import plan, run, spec, store
 from groundspeed.cli import session, storage_places
+from groundspeed.cli.outfit import Outfit, account_for
 from groundspeed.errors import TargetError
 from groundspeed.probes.host import Host
 from groundspeed.probes.watching import ProcessWatcher
@@ -24,6 +25,7 @@ from groundspeed.record.evidence import ProbeLevel
 from groundspeed.store import RunLock, RunStore
 from groundspeed.targets import installation, process
 from groundspeed.targets.leases import LeaseFile
+from groundspeed.targets.local import Surroundings
 from tests.fakes import RecordingListener
 from tests.leftovers import Watch
 
@@ -178,6 +180,20 @@ class Listening(RecordingListener):
             self._watch.look()
 
 
+def surroundings(
+    made: Plan, run_id: str, lease: LeaseFile, *, clone: bool = False, is_warm: bool = False
+) -> Surroundings:
+    """What servers know of the run they are part of, as a run has it."""
+    return Surroundings(
+        run_id=run_id,
+        lease=lease,
+        account=account_for(made.environments),
+        describe_storage=session.describe_storage,
+        clone=clone,
+        is_warm=is_warm,
+    )
+
+
 def run_with_targets(
     place: Place,
     made: Plan,
@@ -191,11 +207,8 @@ def run_with_targets(
         environments = list(made.environments)
         machine = storage_places.machine_for(made, Host())
         clone = session._can_clone_all(environments, machine)
-        outfit = session._Outfitter(
-            *(environments, run_dir.name, lease, {}),
-            machine=machine,
-            clone=clone,
-            drain=made.drain,
+        outfit = Outfit(
+            made, environments, surroundings(made, run_dir.name, lease, clone=clone), {}, machine
         )
         crew = run.Crew(
             targets=outfit.targets,

@@ -16,9 +16,9 @@ FLOORS = (
     {"native", "spec"},
     {"plan"},
     {"record"},
-    {"ports", "stats", "storage", "tools"},
+    {"ports", "published", "stats", "storage", "tools"},
     {"analyse", "audit", "measurement"},
-    {"deciding", "tune", "report"},
+    {"deciding", "importing", "tune", "report"},
     {"run", "store", "targets", "probes", "presets"},
     {"cli"},
 )
@@ -88,3 +88,24 @@ def test_there_is_no_io_below_run(path: Path) -> None:
     assert modules & IO_MODULES == set()
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     assert [call.lineno for call in calls if isinstance(call, ast.Name) and call.id == "open"] == []
+
+
+# The engine whose name may stand where engines are known, and nowhere else.
+ENGINE = b"redis"
+KNOW_ENGINES = {"tools", "targets", "probes", "presets", "published"}
+# The audit reads articles about whatever they are about, and figures of devices cite their titles.
+SPEAK_OF_ARTICLES = {Path("audit"), Path("storage/profiles")}
+WRITTEN = {".py", ".c", ".h", ".yaml", ".json", ".html", ".css", ".js", ".md"}
+
+
+def test_a_second_engine_is_known_only_where_engines_are() -> None:
+    texts = [path for path in SOURCE.rglob("*") if path.suffix in WRITTEN]
+    found = {
+        str(inside)
+        for path in texts
+        for inside in [path.relative_to(SOURCE)]
+        if ENGINE in path.read_bytes().lower()
+        and room_of(path) not in KNOW_ENGINES
+        and not any(inside.is_relative_to(other) for other in SPEAK_OF_ARTICLES)
+    }
+    assert found == set()

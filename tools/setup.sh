@@ -3,7 +3,7 @@
 #
 # Everything is pinned and hashed in requirements/. What the system lacks is installed with apt-get
 # when we are root, and named in a hint otherwise. It changes nothing outside the project's
-# directory but those packages.
+# directory but those packages, and leaves no service running that they bring.
 set -eu
 
 kind=$1
@@ -73,6 +73,42 @@ ensure_program() {
     fail "the program $program was not found" "install it (Debian, Ubuntu: apt-get install $*)"
 }
 
+# $1: service, $2...: packages that bring it. Its package starts it, now and at every boot; tests
+# start servers of their own. Whoever has a policy for that already keeps it.
+apt_install_idle() {
+    service=$1
+    shift
+    policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then
+        policy=
+    else
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 130' HUP INT TERM
+    fi
+    installed=yes
+    apt_install "$@" || installed=
+    [ -z "$policy" ] || rm -f "$policy"
+    trap - EXIT HUP INT TERM
+    [ -n "$installed" ] || return 1
+    if command -v systemctl >/dev/null 2>&1; then
+        systemctl disable --now "$service" >/dev/null 2>&1 || true
+    fi
+}
+
+ensure_redis() {
+    ensure_program redis-benchmark redis-tools
+    # A server that is here already is the owner's: nothing of it is touched.
+    command -v redis-server >/dev/null 2>&1 && return
+    if can_apt && apt_install_idle redis-server redis-server &&
+        command -v redis-server >/dev/null 2>&1; then
+        return
+    fi
+    fail "the program redis-server was not found" \
+        "install it (Debian, Ubuntu: apt-get install redis-server; its service is not needed)"
+}
+
 ensure_compiler() {
     compiler=${CC:-cc}
     # Without the C library's headers a compiler is there and still cannot build.
@@ -88,8 +124,11 @@ ensure_compiler() {
 
 ensure_compiler
 ensure_program setpriv util-linux
-# Tests and benchmarks measure storage; a demo does not.
-[ "$kind" = run ] || ensure_program fio fio
+# Tests and benchmarks measure storage and another engine; a demo does not.
+if [ "$kind" != run ]; then
+    ensure_program fio fio
+    ensure_redis
+fi
 
 # A virtual environment whose Python was replaced, or that was moved with the project, is there and
 # does not work: so it is tried, and remembers where it was made.

@@ -30,6 +30,7 @@ SECTIONS = (
     ("ServerEnvironment", "environments.NAME, target server"),
     ("ScriptWorkload", "workloads, a script of your own"),
     ("Measure", "measure"),
+    ("Bound", "measure.bound"),
     ("Pgbench", "pgbench"),
 )
 

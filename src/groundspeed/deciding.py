@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundspeed.analyse.capacity.searching import next_slices, open_environments, without
 from groundspeed.analyse.decisions import ComparisonKey, Decision, decide, rule_for
 from groundspeed.analyse.findings import Answer
 from groundspeed.analyse.pairs import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.decisions import Pair, Rule
     from groundspeed.analyse.pairs import RunTrial
-    from groundspeed.plan import Plan, Sequential, Trial
+    from groundspeed.plan import CapacitySearch, Plan, Sequential, Trial
     from groundspeed.record import Record
 
 _NONE: frozenset[str] = frozenset()
@@ -71,8 +72,8 @@ def remaining(
 ) -> tuple[Trial, ...]:
     """Trials that still want a measurement, in order; those until the next look where one looks.
 
-    A trial is done when it has a record that is no retryable failure. `given_up` are ids of trials
-    that are not tried again now although they have none.
+    A trial is done when it has a record that is no retryable failure; of a search, when it has any.
+    `given_up` are ids of trials that are not tried again now although they have none.
     """
     done = {
         record.trial.trial_id
@@ -80,10 +81,12 @@ def remaining(
         if not (isinstance(record.outcome, Failed) and record.outcome.retryable)
     }
     over = done.union(given_up)
-    if plan.sequential is None:
+    if plan.stopping is None:
         return tuple(trial for trial in plan.trials if trial.trial_id not in over)
     if time_is_over(plan, records):
         return ()
+    if plan.search is not None:
+        return without(next_slices(plan, records), given_up)
     for wanted in _stages(plan, records):
         if todo := tuple(trial for trial in wanted if trial.trial_id not in over):
             return todo
@@ -94,6 +97,8 @@ def environments_wanted(plan: Plan, records: Sequence[Record]) -> frozenset[str]
     """Name the environments that a run needs from here on, of later looks among them."""
     todo = remaining(plan, records)
     wanted = frozenset(trial.cell.environment for trial in todo)
+    if todo and plan.search is not None:
+        return wanted | open_environments(plan, records)
     if not todo or plan.sequential is None:
         return wanted
     start = max((e for e in (0, *rule_of(plan).looks) if e <= todo[0].repeat_index), default=0)
@@ -142,20 +147,27 @@ def time_is_over(plan: Plan, records: Sequence[Record]) -> bool:
     Until the first look it may take a fifth longer: where trials take longer than the plan took
     them to, a run would otherwise end with nothing decided at all.
     """
-    asked = _sequential(plan)
+    asked = _stopping(plan)
     begun = max((record.trial.repeat_index for record in records), default=-1) + 1
-    patience_ratio = _PATIENCE_RATIO if begun <= asked.first_look_count else 1.0
+    waits = plan.sequential is not None and begun <= asked.first_look_count
+    patience_ratio = _PATIENCE_RATIO if waits else 1.0
     return spent_s(plan, records) >= patience_ratio * asked.at_most_s
 
 
 def spent_s(plan: Plan, records: Sequence[Record]) -> float:
     """Add up the time of a run as far as plan and records know it; see `plan.Sequential`."""
-    asked = _sequential(plan)
+    asked = _stopping(plan)
     return asked.set_up_s + sum(_taken_s(record, asked) for record in records)
 
 
-def _taken_s(record: Record, asked: Sequential) -> float:
+def _taken_s(record: Record, asked: Sequential | CapacitySearch) -> float:
     return 0.0 if isinstance(record.outcome, Skipped) else record.elapsed_s + asked.between_s
+
+
+def _stopping(plan: Plan) -> Sequential | CapacitySearch:
+    if plan.stopping is None:
+        raise ValueError("only a plan that stops by itself has an end of time")
+    return plan.stopping
 
 
 def _sequential(plan: Plan) -> Sequential:

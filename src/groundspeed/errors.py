@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     UNDECIDED = 7
     CONFOUNDED = 8
     MISTAKES_FOUND = 9
+    PROMISE_BROKEN = 10
     # As a shell reports a process ended by SIGINT: what callers of a benchmark script expect.
     INTERRUPTED = 130
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from groundspeed.plan import POSTGRES
 from groundspeed.record import Evidence, LogTotals, SecondRow, Series
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
 
     The load tool is found by its name among the descendants of `groundspeed_pid`. `password` never
     reaches a file or an argument list. `variables` are those of libpq (PG*) that count beside the
-    connection string; no others do.
+    connection string; no others do. `engine` is a name that `probes.engines` knows; of another than
+    postgres `conninfo` is the server's URL.
     """
 
     conninfo: str
@@ -60,6 +62,7 @@ class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
     data_directory: str | None = None
     wal_directory: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
+    engine: str = POSTGRES
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +176,52 @@ class Target(Protocol):
 
     def remove(self) -> None:
         """Take away everything `provide` and the others made; never fails half-way."""
+        ...
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A numbered entry that a server acknowledged; `at_ns` is of the monotonic clock."""
+
+    name: str
+    at_ns: int
+
+
+class Ledger(Protocol):
+    """Writes numbered entries into a server, and later asks which of them are there."""
+
+    def open(self) -> None:
+        """Make what entries are written into, durably. Raises TargetError."""
+        ...
+
+    def write_for(self, limit_s: float) -> None:
+        """Write from now on, and come back after that time or when nobody can write any more."""
+        ...
+
+    def close(self) -> tuple[Entry, ...]:
+        """End all writing, with the server or after it, and give what was acknowledged."""
+        ...
+
+    def present(self) -> frozenset[str]:
+        """Ask the server, started again, for the names it has. Raises TargetError."""
+        ...
+
+
+class DurableTarget(Target, Protocol):
+    """A target whose server can be ended badly."""
+
+    def ledger(self) -> Ledger:
+        """Give the ledger of its running server."""
+        ...
+
+    def kill(self) -> None:
+        """Kill all processes of the server at once, and wait until none is left."""
+        ...
+
+    def cut_power(self) -> int:
+        """Take from the files what had not reached the device; gives the bytes it took.
+
+        All processes are gone before. Raises TargetError where no device can lose its power.
+        """
         ...
 
 

@@ -1,11 +1,13 @@
 """Base units and how people write them.
 
 Inside the project every bare number is in a base unit named by its suffix: `_s`, `_bytes`,
-`_per_s`, `_ratio`, `_count`. Scaling for people happens only in `report`.
+`_per_s`, `_ratio`, `_count`. How many digits people are told is said here once; what is scaled for
+them is worded in `report`, and in the few sentences of `analyse`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from enum import Enum
@@ -138,6 +140,38 @@ def _shortest(
 def _plain(number: Decimal) -> str:
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+NOTHING = "-"
+_MOST_DECIMALS = 6
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SIZE_STEP = 1024
+
+
+def digits(value: float) -> str:
+    """Write a number with three significant digits; a dash where it is none.
+
+    The run-to-run spread of a database hides all further ones. Whole numbers keep all their digits,
+    so that a reader can compare them with the output of a load tool.
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    # Rounded first: 9.996 is 10.0, not 10.00.
+    rounded = float(f"{value:.3g}")
+    decimals = 2 - math.floor(math.log10(abs(rounded)))
+    return f"{value:,.{min(max(decimals, 0), _MOST_DECIMALS)}f}"
+
+
+def format_bytes(value_bytes: float) -> str:
+    """Write an amount of memory or disk in powers of 1024: 512 B, 1.50 GiB; a dash for none."""
+    if not math.isfinite(value_bytes):
+        return NOTHING
+    power, size = 0, float(value_bytes)
+    while abs(float(f"{size:.4g}")) >= _SIZE_STEP and power < len(_SIZES) - 1:
+        size, power = size / _SIZE_STEP, power + 1
+    return f"{digits(size) if power else round(size)} {_SIZES[power]}"
 
 
 class Better(Enum):

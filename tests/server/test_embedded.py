@@ -133,7 +133,7 @@ def assert_settings_in_force(record: Record, version: int) -> None:
     assert in_force["checkpoint_timeout"] == ("1800", "s")
     assert in_force["shared_buffers"] == ("2048", "8kB")
     assert server.version.startswith(str(version))
-    assert (record.provenance.pgbench_version or "").startswith(str(version))
+    assert (record.provenance.tool_version or "").startswith(str(version))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -12,6 +12,7 @@ import yaml
 
 from groundspeed import deciding, store
 from groundspeed.cli import session, storage_places
+from groundspeed.cli.outfit import Outfit
 from groundspeed.probes.host import Host
 from groundspeed.record import Measured
 from groundspeed.targets import sql
@@ -20,7 +21,7 @@ from groundspeed.targets.local import EmbeddedTarget
 from tests import leftovers
 from tests.interrupted.driving import driven, traced, wait_until_gone
 from tests.server.test_embedded import ask, postmaster_of
-from tests.small_runs import SETTINGS, Listening, embedded, plan_of
+from tests.small_runs import SETTINGS, Listening, embedded, plan_of, surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,13 +98,8 @@ def warm_targets(place: Place, made: Plan) -> Iterator[dict[str, EmbeddedTarget]
     run_dir = place.new_run(made)
     with LeaseFile(run_dir.name) as lease:
         machine = storage_places.machine_for(made, Host())
-        outfit = session._Outfitter(
-            *(list(made.environments), run_dir.name, lease, {}),
-            machine=machine,
-            clone=False,
-            drain=False,
-            is_warm=True,
-        )
+        known = surroundings(made, run_dir.name, lease, is_warm=True)
+        outfit = Outfit(made, made.environments, known, {}, machine)
         targets = {n: t for n, t in outfit.targets.items() if isinstance(t, EmbeddedTarget)}
         try:
             for target in targets.values():

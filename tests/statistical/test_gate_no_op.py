@@ -90,6 +90,25 @@ def test_a_loss_of_just_what_is_allowed_fails_as_seldom_as_said() -> None:
     assert answers.count(GateAnswer.PASS) / tries <= 0.025
 
 
+def test_a_rise_of_p99_of_just_what_is_allowed_fails_as_seldom_as_said() -> None:
+    rng = Random("p99 at the limit")
+    tries = 1000
+    # Latency is the inverse of throughput here, so both are at the limit that they have.
+    answers = [
+        gate(
+            [paired(rng, 1 / 1.1, 0.02)], max_loss_ratio=1 - 1 / 1.1, max_p99_rise_ratio=0.1
+        ).answer
+        for _ in range(tries)
+    ]
+    assert answers.count(GateAnswer.FAIL) / tries <= 0.025 + 0.015
+    assert answers.count(GateAnswer.PASS) / tries <= 0.025
+    certain = [
+        gate([paired(rng, 0.8, 0.015)], max_loss_ratio=0.5, max_p99_rise_ratio=0.1).answer
+        for _ in range(TRIES)
+    ]
+    assert certain.count(GateAnswer.FAIL) >= 0.9 * TRIES
+
+
 @pytest.mark.parametrize("cells", [1, 3, 6])
 @pytest.mark.parametrize("gap", [0, 40])
 def test_stretches_of_one_recorded_run_are_no_regression_of_each_other(

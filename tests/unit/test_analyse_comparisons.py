@@ -150,7 +150,7 @@ def test_no_verdict_is_given_under_the_noise_floor() -> None:
 
     assert comparison.floor_ratio == pytest.approx(0.06)
     assert comparison.answer is Answer.UNDECIDED
-    assert comparison.why == "the difference is not clear of the noise floor of 6.0%"
+    assert comparison.why == "the difference is below the noise floor of 6.0%"
 
 
 def test_a_run_that_stopped_when_decided_is_judged_by_its_rule() -> None:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from groundspeed.analyse.gate import GateAnswer, gate
+from groundspeed.analyse.gate import GateAnswer, GateMetric, gate
 from groundspeed.errors import UsageError
+from groundspeed.record import Measured
 from groundspeed.stats.sequential import rule_for
 from tests.sided import around, one_run, two_runs
 
@@ -127,3 +128,70 @@ def test_a_run_that_stopped_itself_is_tested_at_its_looks() -> None:
     (cell,) = gate([stopped(times(0.8)[: look - 1])], max_loss_ratio=0.05).cells
     assert cell.answer is GateAnswer.UNDECIDED
     assert f"{look} are the fewest" in cell.needs
+
+
+def with_p99(side: Side, clients: int, factor: float) -> Side:
+    """Lengthen p99 of one cell of a side, and nothing else."""
+    records = tuple(
+        msgspec.structs.replace(
+            record,
+            outcome=msgspec.structs.replace(
+                record.outcome,
+                latency=msgspec.structs.replace(
+                    record.outcome.latency, p99_s=factor * record.outcome.latency.p99_s
+                ),
+            ),
+        )
+        if isinstance(record.outcome, Measured) and record.trial.cell.clients == clients
+        else record
+        for record in side.run.records
+    )
+    return msgspec.structs.replace(side, run=msgspec.structs.replace(side.run, records=records))
+
+
+def test_latency_is_asked_about_only_where_it_has_a_limit() -> None:
+    before = {1: around(1000.0, 8), 8: around(4000.0, 8, seed=3)}
+    old, new = two_runs(before, {1: around(1000.0, 8, seed=2), 8: around(4000.0, 8, seed=4)})
+    sides = (old, with_p99(new, 8, 1.5))
+
+    assert gate([sides], max_loss_ratio=0.05).answer is GateAnswer.PASS
+    found = gate([sides], max_loss_ratio=0.05, max_p99_rise_ratio=0.1)
+
+    assert found.answer is GateAnswer.FAIL
+    [failed] = [cell for cell in found.cells if cell.answer is GateAnswer.FAIL]
+    assert (failed.metric, failed.clients) == (GateMetric.P99, 8)
+    # A latency is told as it was measured: above 1 is longer.
+    assert failed.ratio.ratio == pytest.approx(1.5, rel=0.05)
+    assert failed.ratio.low is not None
+    assert failed.ratio.high is not None
+    assert 1.1 < failed.ratio.low < failed.ratio.ratio < failed.ratio.high
+    assert [c.answer for c in found.cells if c is not failed] == [GateAnswer.PASS] * 3
+    assert gate([sides], max_loss_ratio=0.05, max_p99_rise_ratio=0.7).answer is GateAnswer.PASS
+
+
+def test_a_shorter_latency_passes_and_one_at_the_limit_is_undecided() -> None:
+    old, new = two_runs({1: around(1000.0, 8)}, {1: around(1000.0, 8, seed=2)})
+
+    def answer(factor: float) -> GateAnswer:
+        sides = (old, with_p99(new, 1, factor))
+        return gate([sides], max_loss_ratio=0.5, max_p99_rise_ratio=0.2).answer
+
+    assert answer(0.3) is GateAnswer.PASS
+    assert answer(1.2) is GateAnswer.UNDECIDED
+    assert answer(2.0) is GateAnswer.FAIL
+
+
+def test_both_figures_of_all_cells_share_the_error() -> None:
+    sides = one_run({1: times(0.8, STEADY[:6])})
+    assert gate([sides], max_loss_ratio=0.05).answer is GateAnswer.FAIL
+    found = gate([sides], max_loss_ratio=0.05, max_p99_rise_ratio=5.0)
+    # Six pairs that agree: p = 1/64, within 2.5% for one figure and not for two.
+    assert found.cells[0].p_value == pytest.approx(2 / 2**6)
+    assert found.answer is GateAnswer.UNDECIDED
+
+
+def test_a_latency_that_is_not_known_is_undecided() -> None:
+    old, new = two_runs({1: around(1000.0, 8)}, {1: around(1000.0, 8, seed=2)})
+    found = gate([(old, with_p99(new, 1, 0.0))], max_loss_ratio=0.05, max_p99_rise_ratio=0.1)
+    assert found.cells[1].needs == "no trial has a p99 latency above 0"
+    assert found.answer is GateAnswer.UNDECIDED

@@ -224,7 +224,7 @@ def test_consequences_are_not_told_beside_their_cause() -> None:
     assert of_parity(first, second, vary=("settings.huge_pages",), seen=seen) == []
     older = server(version="16.4", extensions=("pg_stat_statements 1.10",))
     newer = msgspec.structs.replace(
-        server(version="17.0", extensions=("pg_stat_statements 1.11",)), pgbench_version="17.0"
+        server(version="17.0", extensions=("pg_stat_statements 1.11",)), tool_version="17.0"
     )
     assert of_parity(older, newer, vary=("version",)) == []
     assert of_parity(older, newer) == []

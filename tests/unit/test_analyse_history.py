@@ -34,7 +34,7 @@ def test_what_was_another_since_then_is_listed() -> None:
             msgspec.structs.replace(
                 r,
                 provenance=msgspec.structs.replace(
-                    r.provenance, pgbench_version="pgbench (PostgreSQL) 18.0"
+                    r.provenance, tool_version="pgbench (PostgreSQL) 18.0"
                 ),
             )
             for r in run.records

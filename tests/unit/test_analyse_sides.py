@@ -119,7 +119,7 @@ def test_a_copy_is_told() -> None:
 def test_what_differs_between_two_runs_is_listed() -> None:
     baseline, candidate = two_runs({1: [1000.0] * 6}, {1: [900.0] * 6})
     record = candidate.run.records[0]
-    newer = msgspec.structs.replace(record.provenance, pgbench_version="pgbench (PostgreSQL) 18.0")
+    newer = msgspec.structs.replace(record.provenance, tool_version="pgbench (PostgreSQL) 18.0")
     records = tuple(msgspec.structs.replace(r, provenance=newer) for r in candidate.run.records)
     changed = make_run(records, run_id="new")
     (found,) = compare_sides([(baseline, msgspec.structs.replace(candidate, run=changed))])

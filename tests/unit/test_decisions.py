@@ -122,7 +122,7 @@ def test_no_verdict_within_the_noise_floor() -> None:
     assert decide_one(values, floor=0.01).answer is Answer.FASTER
     found = decide_one(values, floor=0.08)
     assert found.answer is Answer.UNDECIDED
-    assert found.why == "the difference is not clear of the noise floor of 8.0%"
+    assert found.why == "the difference is below the noise floor of 8.0%"
 
 
 def test_equivalent_takes_a_floor_below_the_margin() -> None:

@@ -16,11 +16,26 @@ from groundspeed.ports import LoadResult
 from groundspeed.record import Failed, LagTotals, LogTotals, Measured
 from groundspeed.stats import histogram
 from groundspeed.tools import pgbench
+from groundspeed.tools.load_tool import Pace
+from groundspeed.tools.pgbench_load import PgbenchLoad
 from tests.golden import pgbench_output
 from tests.unit.tools.test_pgbench import CASES, FINISHED, case_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from groundspeed.plan import Trial
+
+
+class Sampled(PgbenchLoad):
+    """pgbench that was told which share of its transactions to log."""
+
+    def __init__(self, ratio: float) -> None:
+        self._ratio = ratio
+
+    def log_share_ratio(self, trial: Trial, pace: Pace) -> float:
+        del trial, pace
+        return self._ratio
 
 
 def histogram_of(values_us: Sequence[int]) -> record.Histogram:
@@ -79,7 +94,8 @@ def log_of(name: str) -> LogTotals:
 
 def judged(name: str, result: LoadResult, *, sampling_ratio: float = 1.0) -> Judgement:
     trial, workload, _ = case_of(name)
-    return judge(trial, workload, result, sampling_ratio=sampling_ratio, cpu_count=2)
+    pace = Pace(rate_per_s=0.0, cpu_count=2)
+    return judge(Sampled(sampling_ratio), trial, workload, result, pace=pace)
 
 
 def measured_of(values_us: Sequence[int]) -> Measured:

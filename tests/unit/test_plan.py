@@ -11,6 +11,7 @@ import pytest
 
 from groundspeed import plan as plans
 from groundspeed import presets, spec
+from groundspeed.cli import suites
 from groundspeed.errors import SpecError, StoreError
 
 
@@ -119,7 +120,7 @@ def test_a_plan_survives_its_file() -> None:
 
 @pytest.mark.parametrize("name", presets.names())
 def test_plans_of_presets_survive_their_files(name: str) -> None:
-    plan = make(presets.read(name))
+    _, plan = suites.load(name, [])
     assert plans.decode(plans.encode(plan), source="plan.json") == plan
 
 

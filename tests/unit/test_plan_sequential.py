@@ -162,4 +162,10 @@ def test_what_was_saved_is_told_against_sixty_seconds_and_three_repeats() -> Non
     assert told.fixed_load_s == 27 * 180
     assert told.load_s == sum(t.duration_s for t in tried) + tried[0].duration_s
     assert told.ratio == told.load_s / told.fixed_load_s
+    # Pairs that all agree decide one of so many: 2**(1 - n) <= 5% / m, and not with one less.
+    share = 0.05 / told.family_count
+    assert 2.0 ** (1 - told.fewest_repeats) <= share < 2.0 ** (2 - told.fewest_repeats)
+    assert told.fewest_load_s == told.fewest_repeats * sum(
+        t.duration_s for t in plan.trials if t.repeat_index == 0 and not t.twin
+    )
     assert plans.saved(make(SUITE.replace("until: decided, at_most: 2h", "")), tried) is None

@@ -132,7 +132,7 @@ def test_a_record_keeps_how_it_came_about() -> None:
     (record,) = world.store.records()
     assert record.provenance.command[0] == "pgbench"
     assert "host=a" in record.provenance.command
-    assert record.provenance.pgbench_version == "16.4"
+    assert record.provenance.tool_version == "16.4"
     assert record.provenance.server is not None
     assert record.provenance.reset == "fake: nothing to reset"
     assert record.elapsed_s == pytest.approx(2.5)

@@ -66,7 +66,10 @@ SEE = "see docs/suite.md or groundspeed schema"
         (
             environment("{target: embedded, storage: {directory: a}, q: 1}"),
             "environments.disk.q: no such key",
-            "known here: target, storage, version, bin_dir, settings, listen, memory",
+            (
+                "known here: target, storage, version, bin_dir, settings, options, replica,"
+                " listen, memory"
+            ),
         ),
         (
             environment("{target: embeded, storage: {directory: x}}"),

@@ -25,6 +25,7 @@ from tests import examples, fakes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from groundspeed.analyse import RunRecords
     from groundspeed.plan import Plan
     from groundspeed.record import Outcome, Record
 
@@ -236,6 +237,38 @@ def test_records_without_evidence_lack_no_series(run_dir: Path) -> None:
 def test_what_may_differ_is_read_with_the_run(tmp_path: Path) -> None:
     made = msgspec.structs.replace(plan_of(), vary=("storage",))
     assert store.read_run(store.create_run(tmp_path, made, "r")).vary == ("storage",)
+
+
+def test_what_environments_promise_is_read_with_the_run(run_dir: Path) -> None:
+    keeping = store.read_run(run_dir).keeping
+    assert keeping is not None
+    assert [(name, told.power_cut_s) for name, told in keeping.promises] == [("a", 0.0)]
+    assert [seconds for seconds, _ in keeping.ways] == [1.0, 0.0]
+
+
+def test_of_a_server_of_somebody_else_no_promise_is_known(tmp_path: Path) -> None:
+    made = plan_of()
+    given = msgspec.structs.replace(made.environments[0], kind=plan.TargetKind.SERVER)
+    made = msgspec.structs.replace(made, environments=(given,))
+    keeping = store.read_run(store.create_run(tmp_path, made, "r")).keeping
+    assert keeping is not None
+    assert keeping.promises == ()
+
+
+def test_a_publication_is_read_with_the_run_and_missed_where_it_is_gone(tmp_path: Path) -> None:
+    def read(name: str) -> RunRecords:
+        beside = plan.Beside(publication=name, environments=(("a", "eks-gp3"),))
+        made = msgspec.structs.replace(plan_of(), beside=beside)
+        return store.read_run(store.create_run(tmp_path, made, name))
+
+    found = read("weka-vs-gp3")
+    assert found.publication is not None
+    assert found.publication.name == "weka-vs-gp3"
+    assert found.beside is not None
+    assert found.beside.environments == (("a", "eks-gp3"),)
+    gone = read("weka-vs-gp9")
+    assert gone.publication is None
+    assert [caution.code for caution in gone.cautions] == ["lost-publication"]
 
 
 def test_runs_without_probes_never_load_what_writes_series(run_dir: Path) -> None:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.analyse.findings import RunRecords
+from groundspeed.plan import POSTGRES, words_of
 from groundspeed.record import Caution, Failed, Measured, Record, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from groundspeed.plan import Words
 
 
 class SettledTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +52,11 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     def label(self, environment: str) -> str:
         """Name an environment for people: a number from an emulated device always says so."""
         return f"{environment} (emulated)" if environment in self.emulated else environment
+
+    @property
+    def words(self) -> Words:
+        """What is counted, in words."""
+        return words_of(self.runs[0].engine if self.runs else POSTGRES)
 
     def count(self, outcome: type[Measured | Failed | Skipped]) -> int:
         """Count the trials with this kind of outcome."""

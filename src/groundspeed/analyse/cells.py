@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from groundspeed.analyse.circumstances import hidden_factors
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.findings import CellSummary, Estimate
+from groundspeed.plan import words_of
 from groundspeed.stats.median import median_interval
 
 if TYPE_CHECKING:
@@ -65,9 +66,12 @@ def summarise(settled: Settled, book: FootnoteBook) -> tuple[CellSummary, ...]:
 def _footnotes(cell: Cell, trials: Sequence[MeasuredTrial], book: FootnoteBook) -> None:
     for message in hidden_factors([t.record for t in trials]):
         book.add("hidden-factor", message, [cell], count=len(trials))
-    odd = sum(not all(map(math.isfinite, _metrics(t).values())) for t in trials)
+    # What the source of an import does not tell is absent, and told by a caution of its own.
+    own = [t for t in trials if t.record.provenance.imported is None]
+    odd = sum(not all(map(math.isfinite, _metrics(t).values())) for t in own)
     if odd:
-        message = "values that are not numbers (no transaction succeeded) are left out"
+        one = words_of(own[0].run.engine).one
+        message = f"values that are not numbers (no {one} succeeded) are left out"
         book.add("not-finite", message, [cell], count=odd)
 
 
@@ -96,8 +100,15 @@ def _summary(
         threads=cell.threads,
         scale=cell.scale,
         **{name: estimate([row[name] for row in rows]) for name in rows[0]},
-        failed_transaction_count=sum(t.outcome.failed_count for t in trials),
+        failed_transaction_count=_failed(trials),
         trial_ids=tuple(settled.name(t) for t in trials),
         footnotes=book.of_cell(cell),
         emulated=cell.environment in settled.emulated,
     )
+
+
+def _failed(trials: Sequence[MeasuredTrial]) -> int | None:
+    """Count the transactions that failed; None where the source of an import does not tell."""
+    counts = [t.outcome.failed_count for t in trials]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse.findings import Difference, EnvironmentFacts
 from groundspeed.analyse.settings import setting_text
-from groundspeed.record import PLACE_SETTINGS, Failed, Measured, Skipped
+from groundspeed.plan import POSTGRES, words_of
+from groundspeed.record import PLACE_SETTINGS, UNKNOWN, Failed, Measured, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from groundspeed.analyse.attempts import Settled
     from groundspeed.plan import Trial
-    from groundspeed.record import HostFacts, Provenance, Record, ServerFacts, StorageFacts
+    from groundspeed.record import (
+        HostFacts,
+        Imported,
+        Provenance,
+        Record,
+        ServerFacts,
+        StorageFacts,
+    )
 
 _DEFAULT = "default"
 # Which figures stood behind the name of an emulated device: between runs a hidden factor, between
@@ -30,8 +38,8 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _server(server: ServerFacts) -> dict[str, str | None]:
-    facts: dict[str, str | None] = {"PostgreSQL": server.version}
+def _server(server: ServerFacts, engine: str) -> dict[str, str | None]:
+    facts: dict[str, str | None] = {words_of(engine).server: server.version}
     facts["extensions"] = ", ".join(sorted(server.extensions)) or "none"
     for setting in server.settings:
         if setting.name not in PLACE_SETTINGS:
@@ -84,10 +92,10 @@ def _memory(storage: StorageFacts) -> dict[str, str | None]:
 def _provenance(provenance: Provenance) -> dict[str, str | None]:
     facts: dict[str, str | None] = {
         "groundspeed": provenance.groundspeed_version,
-        "pgbench": provenance.pgbench_version,
+        provenance.tool: provenance.tool_version,
     }
     if provenance.server is not None:
-        facts |= _server(provenance.server)
+        facts |= _server(provenance.server, provenance.engine)
     if provenance.host is not None:
         facts |= _host(provenance.host)
     if provenance.storage is not None:
@@ -125,7 +133,8 @@ def _spread(all_facts: Sequence[dict[str, str | None]]) -> Iterable[tuple[str, s
             if value is not None:
                 yield name, value
         # pg_settings was asked for what is not default, so absence is a value too.
-        if "PostgreSQL" in facts:
+        # An import may tell the version, but never all settings.
+        if "extensions" in facts:
             yield from ((name, _DEFAULT) for name in settings if name not in facts)
 
 
@@ -135,7 +144,17 @@ def circumstances(record: Record) -> dict[str, str | None]:
         **_provenance(record.provenance),
         "reset": record.provenance.reset,
         **_trial(record.trial),
+        **_of_source(record.provenance.imported),
     }
+
+
+def _of_source(imported: Imported | None) -> dict[str, str | None]:
+    """Tell what the source of an import says, and what it leaves open."""
+    if imported is None:
+        return {}
+    # The version that read it has no part in the figure.
+    unknown = dict.fromkeys(imported.unknown, UNKNOWN)
+    return {"groundspeed": None, **unknown, **dict(imported.facts)}
 
 
 def hidden_factors(records: Sequence[Record]) -> tuple[str, ...]:
@@ -171,13 +190,16 @@ def environment_facts(settled: Settled, environment: str) -> EnvironmentFacts:
         server=next((p.server for p in seen if p.server is not None), None),
         host=next((p.host for p in seen if p.host is not None), None),
         storage=next((p.storage for p in seen if p.storage is not None), None),
-        pgbench_version=next((p.pgbench_version for p in seen if p.pgbench_version), None),
+        engine=next((p.engine for p in seen), POSTGRES),
+        tool=next((p.tool for p in seen if p.tool_version), "pgbench"),
+        tool_version=next((p.tool_version for p in seen if p.tool_version), None),
         reset=next((p.reset for p in seen if p.reset), None),
         measured_count=sum(isinstance(o, Measured) for o in outcomes),
         failed_count=sum(isinstance(o, Failed) for o in outcomes),
         skipped_count=sum(isinstance(o, Skipped) for o in outcomes),
         reasons=tuple(dict.fromkeys(o.reason for o in outcomes if isinstance(o, Failed | Skipped))),
         notes=tuple(f"{name} varied: {_list(values)}" for name, values in notes.items()),
+        imported=tuple(dict.fromkeys(p.imported for p in seen if p.imported is not None)),
     )
 
 
@@ -194,7 +216,7 @@ def differences(settled: Settled) -> tuple[Difference, ...]:
     known: dict[str, dict[str, dict[str, None]]] = {}
     settings = {fact: None for _, f in owner for fact in f if fact.startswith("setting ")}
     for name, facts in owner:
-        defaults = settings if "PostgreSQL" in facts else {}
+        defaults = settings if "extensions" in facts else {}
         for fact, value in {**dict.fromkeys(defaults, _DEFAULT), **facts}.items():
             if value is not None and fact != _FIGURES:
                 known.setdefault(fact, {}).setdefault(name, {})[value] = None

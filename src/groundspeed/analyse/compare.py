@@ -19,6 +19,7 @@ from groundspeed.analyse.pairs import (
     usable,
 )
 from groundspeed.stats.paired_ratio import RatioInterval, paired_ratio
+from groundspeed.stats.sequential import always_valid_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,10 @@ def compare(
     `margin_ratio` for what is equivalent. The answers allow for the number of comparisons.
     """
     trials = [
-        RunTrial(run_id=t.run.run_id, record=t.record, outcome=t.outcome) for t in settled.measured
+        RunTrial(run_id=t.run.run_id, record=t.record, outcome=t.outcome)
+        for t in settled.measured
+        # What was imported shares a block with nothing.
+        if t.record.provenance.imported is None
     ]
     halves = halves_by_cell(trials, baseline)
     cells = sorted(halves, key=lambda cell: reading_order(settled, cell))
@@ -107,6 +111,10 @@ def _comparison(
 ) -> Comparison:
     by_itself = paired_ratio(tps, CONFIDENCE_RATIO) if tps else _NO_PAIR
     p99_ratio = paired_ratio(p99, CONFIDENCE_RATIO) if p99 else _NO_PAIR
+    if rule is not None:
+        # Pairs that stopped by their throughput were stopped by their latency too.
+        low, high = always_valid_interval(p99, rule, rule.error_ratio)
+        p99_ratio = msgspec.structs.replace(p99_ratio, low=low, high=high)
     fixed = rule is None
     return Comparison(
         workload=decision.workload,

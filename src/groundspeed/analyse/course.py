@@ -32,7 +32,14 @@ _MINUTE_S = 60
 # Events and seconds are told by clocks that are read at different times.
 _TOLERANCE_S = 1.0
 # The likeliest culprit first, where several coincide.
-_CULPRITS = (EventKind.CHECKPOINT, EventKind.AUTOVACUUM, EventKind.WAL_SWITCH)
+_CULPRITS = (
+    EventKind.CHECKPOINT,
+    EventKind.DELAYED_SYNC,
+    EventKind.LOG_REWRITE,
+    EventKind.SNAPSHOT,
+    EventKind.AUTOVACUUM,
+    EventKind.WAL_SWITCH,
+)
 
 
 def course(  # noqa: PLR0913 - each is one thing that was recorded of a trial

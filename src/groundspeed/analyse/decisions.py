@@ -148,6 +148,11 @@ class _Tested(msgspec.Struct, frozen=True, kw_only=True):
     p_value: float
 
     @property
+    def centre(self) -> float:
+        """The log ratio that is the estimate; NaN without a pair."""
+        return math.log(paired_ratio(self.pairs).ratio) if self.pairs else math.nan
+
+    @property
     def margin(self) -> float:
         return math.log1p(self.rule.margin_ratio)
 
@@ -196,7 +201,6 @@ def _tested(key: ComparisonKey, pairs: tuple[Pair, ...], rule: Rule, floor: floa
 def _decision(tested: _Tested, level: float, ahead: float) -> Decision:
     answer, why = _answer(tested, level)
     low, high = always_valid_interval(tested.pairs, tested.rule, tested.rule.error_ratio)
-    ratio = paired_ratio(tested.pairs).ratio if tested.pairs else math.nan
     return Decision(
         workload=tested.key.workload,
         clients=tested.key.clients,
@@ -205,14 +209,12 @@ def _decision(tested: _Tested, level: float, ahead: float) -> Decision:
         baseline=tested.key.baseline,
         environment=tested.key.environment,
         answer=answer,
-        ratio=ratio,
+        ratio=math.exp(tested.centre),
         low=low,
         high=high,
         pair_count=len(tested.pairs),
         p_value=tested.p_value,
-        more_pairs_count=_more_pairs(tested, math.log(ratio), ahead)
-        if answer is Answer.UNDECIDED
-        else None,
+        more_pairs_count=_more_pairs(tested, ahead) if answer is Answer.UNDECIDED else None,
         why=why,
     )
 
@@ -221,16 +223,19 @@ def _answer(tested: _Tested, level: float) -> tuple[Answer, str]:
     """Answer one comparison at the two-sided level that its family leaves it.
 
     Equivalent goes first: a difference that is sure and smaller than the margin is none to anybody.
+    A difference is tested against none, and its size against the floor. To ask that its whole
+    interval is clear of the floor would count the noise twice: the floor is the far end of an
+    interval itself, and takes four times the pairs.
     """
     floor, margin = tested.floor, tested.margin
-    above, below = tested.above(floor) <= level, tested.below(-floor) <= level
+    above, below = tested.above(0.0) <= level, tested.below(0.0) <= level
     if above and below:
         return Answer.UNDECIDED, CONTRADICTION
     if floor <= margin and tested.above(-margin) <= level and tested.below(margin) <= level:
         return Answer.EQUIVALENT, ""
-    if above:
+    if above and tested.centre >= floor:
         return Answer.FASTER, ""
-    if below:
+    if below and tested.centre <= -floor:
         return Answer.SLOWER, ""
     return Answer.UNDECIDED, _why(tested, level)
 
@@ -241,7 +246,7 @@ def _why(tested: _Tested, level: float) -> str:
     if too_few:
         return too_few
     if tested.p_value <= level:
-        return f"the difference is not clear of the noise floor of {math.expm1(tested.floor):.1%}"
+        return f"the difference is below the noise floor of {math.expm1(tested.floor):.1%}"
     if tested.p_value <= rule.error_ratio:
         return f"sure by itself, but not as one of {rule.family_count} comparisons"
     if tested.floor > tested.margin:
@@ -266,12 +271,14 @@ def _too_few(tested: _Tested, level: float) -> str:
     return f"{pairs}, {needed} are needed {what}"
 
 
-def _more_pairs(tested: _Tested, centre: float, level: float) -> int | None:
+def _more_pairs(tested: _Tested, level: float) -> int | None:
     """Foretell how many more pairs would tell, whether of a difference or of equivalence."""
     count, scatter = len(tested.pairs), scatter_of(tested.logs)
     if scatter is None:
         return None
-    distances = [abs(centre) - tested.floor]
+    centre = tested.centre
+    # Below the floor no number of pairs tells of a difference, as long as that stays what it is.
+    distances = [abs(centre)] if abs(centre) >= tested.floor else []
     if tested.floor <= tested.margin:
         distances.append(tested.margin - abs(centre))
     found = [

@@ -37,7 +37,9 @@ def _summary(cell: Cell, trials: Sequence[tuple[MeasuredTrial, StorageWork]]) ->
         return _median([value(work) for _, work in trials])
 
     def each(value: Callable[[StorageWork], float]) -> float:
-        return _median([_ratio(value(work), t.outcome.transaction_count) for t, work in trials])
+        return _median(
+            [_ratio(value(work), t.outcome.transaction_count or 0) for t, work in trials]
+        )
 
     return DeviceWork(
         environment=cell.environment,

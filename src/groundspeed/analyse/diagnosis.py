@@ -27,6 +27,10 @@ class Bottleneck(Enum):
     MEMORY = "memory-bound"
     NETWORK = "network-bound"
     CONNECTION = "connection-bound"
+    # Of servers with one thread for all clients.
+    SINGLE_THREAD = "CPU-bound single thread"
+    FSYNC_STALL = "fsync-stall"
+    FORK = "fork-bound"
     UNKNOWN = "unknown"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.findings import Footnote
+from groundspeed.plan import POSTGRES
 from groundspeed.record import Caution, Failed, Skipped
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def finding_cautions(
         *_comparison_count(comparisons),
         *_noise_floor(comparisons),
         *_emulated(settled.measured),
+        *_imported(settled.measured),
         *_short_writes(settled.measured),
         *_paced(settled.measured),
         *general,
@@ -147,20 +149,34 @@ def _emulated(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
             yield Caution(code="emulated", message=message)
 
 
+def _imported(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
+    environments = {trial.record.trial.cell.environment for trial in measured}
+    is_any = any(trial.record.provenance.imported is not None for trial in measured)
+    if is_any and len(environments) > 1:
+        message = (
+            "imported figures share a block with nothing, so a report compares none of them:"
+            " groundspeed compare gives ratios, unpaired"
+        )
+        yield Caution(code="imported-unpaired", message=message)
+
+
 def _short_writes(measured: Sequence[MeasuredTrial]) -> Iterator[Caution]:
     durations = sorted(
         {
             t.record.trial.duration_s
             for t in measured
-            if t.record.trial.duration_s < SHORT_WRITES_S and t.writes
+            # 0 is that of an import that does not tell.
+            if 0 < t.record.trial.duration_s < SHORT_WRITES_S and t.writes
         }
     )
     if durations:
         lengths = " or ".join(f"{duration_s} s" for duration_s in durations)
-        message = (
-            f"write trials of {lengths} are shorter than a checkpoint cycle: "
-            "throughput over hours may be lower"
+        than = (
+            "are shorter than a checkpoint cycle"
+            if all(t.run.engine == POSTGRES for t in measured)
+            else "leave no time for what the page cache puts off"
         )
+        message = f"write trials of {lengths} {than}: throughput over hours may be lower"
         yield Caution(code="short-writes", message=message)
 
 

@@ -10,6 +10,7 @@ from enum import Enum
 
 import msgspec
 
+from groundspeed.analyse.capacity.shapes import Capacity
 from groundspeed.analyse.diagnosis import (
     CellDiagnosis,
     Course,
@@ -17,10 +18,15 @@ from groundspeed.analyse.diagnosis import (
     GuardFinding,
     Scaling,
 )
+from groundspeed.analyse.figures import GeometricMeanOfRatios, TrialFigures
+from groundspeed.analyse.losses import LossRow
+from groundspeed.plan import POSTGRES, Beside, CapacitySearch, Saved, Words, words_of
+from groundspeed.published import Publication
 from groundspeed.record import (
     Caution,
     Evidence,
     HostFacts,
+    Imported,
     Record,
     SecondRow,
     Series,
@@ -28,6 +34,7 @@ from groundspeed.record import (
     StorageFacts,
     StorageWork,
 )
+from groundspeed.record.losses import Keeping
 from groundspeed.stats.sequential import Rule
 
 
@@ -55,8 +62,20 @@ class RunRecords(msgspec.Struct, frozen=True, kw_only=True):
     vary: tuple[str, ...] | None = None
     # Those whose script sleeps; None where that is not known.
     pausing_workloads: tuple[str, ...] | None = None
-    # By which the run stopped when it was decided; None for a fixed design.
+    # By which the run stopped when it was decided, and what that saved; None for a fixed design.
     rule: Rule | None = None
+    saved: Saved | None = None
+    # Of a run that searched the highest rate: how, and its slices at a rate. They are no repeats of
+    # a cell, so nothing that compares or averages trials sees them among `records`.
+    search: CapacitySearch | None = None
+    slices: tuple[Record, ...] = ()
+    # A name as `Plan.engine`.
+    engine: str = POSTGRES
+    # What stands beside its figures, and how its environments are paired with those of it.
+    publication: Publication | None = None
+    beside: Beside | None = None
+    # What its environments promise of acknowledged writes; None where nobody said.
+    keeping: Keeping | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +111,8 @@ class CellSummary(msgspec.Struct, frozen=True, kw_only=True):
     p99_s: Estimate
     p999_s: Estimate
     max_s: Estimate
-    failed_transaction_count: int
+    # None where the source of an import does not tell.
+    failed_transaction_count: int | None
     trial_ids: tuple[str, ...]
     footnotes: tuple[int, ...]
     emulated: bool = False
@@ -115,7 +135,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     A TPS ratio of 1.2 means 20% more throughput than the baseline. Intervals are None below six
     pairs, ratios are NaN without any pair. Each interval is at 95% by itself; where the run was
-    stopped by its results, the TPS interval holds at every look at once. `answer` is that of the
+    stopped by its results, both intervals hold at every look at once. `answer` is that of the
     TPS ratio; `adjusted` says that it allows for the number of comparisons, so an interval may
     leave 1 and the answer be open. `p_value` is that of no difference in TPS, before this.
     `margin_ratio` is within what equivalent was said; `floor_ratio` the noise floor, as a ratio
@@ -189,13 +209,18 @@ class EnvironmentFacts(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerFacts | None
     host: HostFacts | None
     storage: StorageFacts | None
-    pgbench_version: str | None
+    tool: str
+    tool_version: str | None
+    # A name as `Plan.engine`.
+    engine: str = POSTGRES
     reset: str | None
     measured_count: int
     failed_count: int
     skipped_count: int
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
+    # The sources of imported figures, each once.
+    imported: tuple[Imported, ...] = ()
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,5 +312,32 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[TrialEvidence, ...] = ()
     scalings: tuple[Scaling, ...] = ()
     guards: tuple[GuardFinding, ...] = ()
+    # Every measured trial, watched or not, and one number for each workload that has several cells.
+    figures: tuple[TrialFigures, ...] = ()
+    means: tuple[GeometricMeanOfRatios, ...] = ()
+    # Of a run that stopped when it was decided: by what rule, and against what it saved load. That
+    # is not known of several runs together.
+    rule: Rule | None = None
+    saved: Saved | None = None
+    # Of runs that searched it: the highest rate of each cell within a latency bound.
+    capacities: tuple[Capacity, ...] = ()
+    # What probes saw of its slices. Apart from `trials`: each is at another rate.
+    slice_trials: tuple[TrialEvidence, ...] = ()
+    # Of what was measured, a name as `Plan.engine`; of several the first.
+    engine: str = POSTGRES
+    # What stands beside the figures, and how environments are paired with those of it.
+    publication: Publication | None = None
+    beside: Beside | None = None
+    # What each environment promises of acknowledged writes, where that is known.
+    keeping: Keeping = Keeping(promises=())
+    # And what it lost when it was tried; empty where nobody did.
+    losses: tuple[LossRow, ...] = ()
+    # Those that change data; None where that is not known.
+    writing_workloads: tuple[str, ...] | None = None
     first_started_at: str | None
     last_started_at: str | None
+
+    @property
+    def words(self) -> Words:
+        """What is counted, in words."""
+        return words_of(self.engine)

@@ -8,6 +8,10 @@ low to high, and the bound is 1 less the loss that is allowed.
   the one-sided p-values of the test that the interval inverts).
 - Every other cell is undecided.
 
+Where a rise of p99 is limited too, each cell is asked a second time, by the same rule: r is the
+baseline's p99 over the candidate's, and the bound 1 over 1 plus the rise that is allowed. All of
+these questions together share the error.
+
 Between two runs, which were measured at different times, both bounds are moved apart by what the
 runs drift within themselves (`drift.drift_ratio`).
 
@@ -22,7 +26,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,20 +34,28 @@ from groundspeed.analyse.cells import estimate
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
 from groundspeed.analyse.drift import drift_caution, drift_ratio, other_time
 from groundspeed.analyse.findings import Estimate
+from groundspeed.analyse.gate_claims import (
+    Bounds,
+    Claim,
+    GateMetric,
+    difference_of,
+    p_value_of,
+    speed_ratio,
+    value_ratio,
+    values_of,
+)
 from groundspeed.analyse.sides import is_one_run, shared
 from groundspeed.analyse.two_sides import values_a_side
 from groundspeed.record import Caution
-from groundspeed.stats.paired_ratio import RatioInterval, paired_ratio
-from groundspeed.stats.sequential import always_valid_interval, always_valid_tails
-from groundspeed.stats.signed_rank import log_ratios, signed_rank_tails
+from groundspeed.stats.paired_ratio import RatioInterval
 from groundspeed.stats.step_down import step_down
-from groundspeed.stats.unpaired_ratio import unpaired_ratio, unpaired_tails
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from groundspeed.analyse.sides import SharedCell, Side
-    from groundspeed.stats.sequential import Rule
+    from groundspeed.analyse.sides import Shared, Side
+
+__all__ = ["Gate", "GateAnswer", "GateCell", "GateMetric", "gate"]
 
 ONE_SIDED_ERROR_RATIO = (1 - CONFIDENCE_RATIO) / 2
 # Beyond this nobody measures on: the loss is as large as the limit.
@@ -59,12 +71,13 @@ class GateAnswer(Enum):
 
 
 class GateCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell at the gate.
+    """One figure of one cell at the gate.
 
-    `ratio` is the candidate's TPS over the baseline's. `p_value` is that of a loss beyond what is
-    allowed, corrected for the number of cells; `difference_p_value` that of any difference, by
-    Mann and Whitney, uncorrected, as benchstat has it. `needs` says what would decide it, empty
-    where it is decided.
+    `ratio` is the candidate's over the baseline's, of what `metric` says: bad below 1 for
+    throughput, above 1 for latency. `p_value` is that of a change beyond what is allowed, corrected
+    for the number of cells and figures; `difference_p_value` that of any difference, by Mann and
+    Whitney, uncorrected, as benchstat has it. `needs` says what would decide it, empty where it is
+    decided. The latencies are None where the figure is throughput.
     """
 
     baseline: str
@@ -73,9 +86,12 @@ class GateCell(msgspec.Struct, frozen=True, kw_only=True):
     clients: int
     threads: int
     scale: int
+    metric: GateMetric = GateMetric.TPS
     is_paired: bool
     baseline_tps_per_s: Estimate
     candidate_tps_per_s: Estimate
+    baseline_p99_s: Estimate | None = None
+    candidate_p99_s: Estimate | None = None
     ratio: RatioInterval
     p_value: float
     difference_p_value: float
@@ -84,50 +100,42 @@ class GateCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of it. `missing` are cells of the baseline without a measurement now."""
+    """The whole of it. `missing` are cells of the baseline without a measurement now.
+
+    `max_p99_rise_ratio` is None where latency was not asked about.
+    """
 
     max_loss_ratio: float
+    max_p99_rise_ratio: float | None = None
     answer: GateAnswer
     cells: tuple[GateCell, ...]
     missing: tuple[str, ...]
     cautions: tuple[Caution, ...]
 
 
-class _Bounds(NamedTuple):
-    """The ratio of the limit, and what two runs may differ by for nothing; 0 in one run."""
-
-    limit: float
-    drift_ratio: float
-
-    @property
-    def fail_below(self) -> float:
-        return self.limit / (1 + self.drift_ratio)
-
-    @property
-    def pass_above(self) -> float:
-        return self.limit * (1 + self.drift_ratio)
-
-
-def gate(sides: Sequence[tuple[Side, Side]], *, max_loss_ratio: float) -> Gate:
+def gate(
+    sides: Sequence[tuple[Side, Side]],
+    *,
+    max_loss_ratio: float,
+    max_p99_rise_ratio: float | None = None,
+) -> Gate:
     """Hold each (baseline, candidate) against the loss that is allowed; 0 up to below 1.
 
-    Raises UsageError where two sides share no cell.
+    `max_p99_rise_ratio` limits the 99th percentile of latency, 0 or more: 0.1 allows 1.1 times the
+    baseline's. Raises UsageError where two sides share no cell.
     """
     found = [(baseline, candidate, shared(baseline, candidate)) for baseline, candidate in sides]
-    drifts = [
-        0.0 if is_one_run(baseline, candidate) else drift_ratio(both.cells)
+    limits = {GateMetric.TPS: 1 - max_loss_ratio}
+    if max_p99_rise_ratio is not None:
+        limits[GateMetric.P99] = 1 / (1 + max_p99_rise_ratio)
+    claims = [
+        claim
         for baseline, candidate, both in found
+        for metric, limit in limits.items()
+        for claim in _claims((baseline, candidate), both, metric, limit)
     ]
-    open_cells = [
-        (a, b, cell, _Bounds(1 - max_loss_ratio, drift))
-        for (a, b, both), drift in zip(found, drifts, strict=True)
-        for cell in both.cells
-    ]
-    p_values = step_down([_p_value(cell, bounds, a.run.rule) for a, _, cell, bounds in open_cells])
-    cells = tuple(
-        _cell((a, b), cell, p_value, bounds)
-        for (a, b, cell, bounds), p_value in zip(open_cells, p_values, strict=True)
-    )
+    p_values = step_down([p_value_of(claim) for claim in claims])
+    cells = tuple(_cell(claim, p) for claim, p in zip(claims, p_values, strict=True))
     missing = tuple(
         f"{place.workload} at {place.clients} clients: not measured in {candidate.name}"
         for _, candidate, both in found
@@ -135,18 +143,29 @@ def gate(sides: Sequence[tuple[Side, Side]], *, max_loss_ratio: float) -> Gate:
     )
     return Gate(
         max_loss_ratio=max_loss_ratio,
+        max_p99_rise_ratio=max_p99_rise_ratio,
         answer=_whole(cells, missing),
         cells=cells,
         missing=missing,
-        cautions=tuple(
-            dict.fromkeys(
-                caution
-                for (a, b), drift in zip(sides, drifts, strict=True)
-                if not is_one_run(a, b)
-                for caution in (*other_time(a, b), drift_caution(drift))
-            )
-        ),
+        cautions=tuple(dict.fromkeys(_cautions(claims))),
     )
+
+
+def _claims(
+    sides: tuple[Side, Side], both: Shared, metric: GateMetric, limit: float
+) -> Iterator[Claim]:
+    drift = 0.0
+    if not is_one_run(*sides):
+        drift = drift_ratio([values_of(cell, metric) for cell in both.cells])
+    for cell in both.cells:
+        yield Claim(*sides, cell, metric, Bounds(limit, drift))
+
+
+def _cautions(claims: Sequence[Claim]) -> Iterator[Caution]:
+    for claim in claims:
+        if not is_one_run(claim.baseline, claim.candidate):
+            yield from other_time(claim.baseline, claim.candidate)
+            yield drift_caution(claim.bounds.drift_ratio, claim.metric.value)
 
 
 def _whole(cells: Sequence[GateCell], missing: Sequence[str]) -> GateAnswer:
@@ -157,85 +176,58 @@ def _whole(cells: Sequence[GateCell], missing: Sequence[str]) -> GateAnswer:
     return GateAnswer.UNDECIDED
 
 
-def _p_value(cell: SharedCell, bounds: _Bounds, rule: Rule | None) -> float:
-    """Test for a loss beyond the bound; 1 where nothing can be tested."""
-    tps, bound = cell.tps_per_s, bounds.fail_below
-    if tps.pairs is not None:
-        logs = log_ratios(tps.pairs)
-        if rule is not None:
-            return always_valid_tails(logs, rule, math.log(bound)).below
-        return signed_rank_tails(logs, math.log(bound)).below
-    if not tps.baseline or not tps.candidate:
-        return 1.0
-    return unpaired_tails(tps.candidate, tps.baseline, bound).below
-
-
-def _difference(cell: SharedCell) -> float:
-    over, under = cell.tps_per_s.candidate, cell.tps_per_s.baseline
-    if not over or not under:
-        return 1.0
-    return unpaired_tails(over, under).two_sided
-
-
-def _ratio(cell: SharedCell, rule: Rule | None) -> RatioInterval:
-    tps = cell.tps_per_s
-    if tps.pairs:
-        found = paired_ratio(tps.pairs, CONFIDENCE_RATIO)
-        if rule is None:
-            return found
-        low, high = always_valid_interval(tps.pairs, rule, 1 - CONFIDENCE_RATIO)
-        return msgspec.structs.replace(found, low=low, high=high)
-    if tps.pairs is None and tps.baseline and tps.candidate:
-        return unpaired_ratio(tps.candidate, tps.baseline, CONFIDENCE_RATIO)
-    return RatioInterval(n=0, ratio=math.nan, low=None, high=None, confidence_ratio=None)
-
-
-def _cell(sides: tuple[Side, Side], cell: SharedCell, p_value: float, bounds: _Bounds) -> GateCell:
-    baseline, candidate = sides
-    ratio = _ratio(cell, baseline.run.rule)
-    is_paired = cell.tps_per_s.pairs is not None
+def _cell(claim: Claim, p_value: float) -> GateCell:
+    speed = speed_ratio(claim)
     answer = GateAnswer.UNDECIDED
     if p_value <= ONE_SIDED_ERROR_RATIO:
         answer = GateAnswer.FAIL
-    elif ratio.low is not None and ratio.low > bounds.pass_above:
+    elif speed.low is not None and speed.low > claim.bounds.pass_above:
         answer = GateAnswer.PASS
+    tps, p99 = claim.cell.tps_per_s, claim.cell.p99_s
+    is_latency = claim.metric is GateMetric.P99
     return GateCell(
-        baseline=baseline.name,
-        candidate=candidate.name,
-        **cell.place._asdict(),
-        is_paired=is_paired,
-        baseline_tps_per_s=estimate(cell.tps_per_s.baseline),
-        candidate_tps_per_s=estimate(cell.tps_per_s.candidate),
-        ratio=ratio,
+        baseline=claim.baseline.name,
+        candidate=claim.candidate.name,
+        **claim.cell.place._asdict(),
+        metric=claim.metric,
+        is_paired=claim.is_paired,
+        baseline_tps_per_s=estimate(tps.baseline),
+        candidate_tps_per_s=estimate(tps.candidate),
+        baseline_p99_s=estimate(p99.baseline) if is_latency else None,
+        candidate_p99_s=estimate(p99.candidate) if is_latency else None,
+        ratio=value_ratio(claim, speed),
         p_value=p_value,
-        difference_p_value=_difference(cell),
+        difference_p_value=difference_of(claim),
         answer=answer,
-        needs=_needs(ratio, bounds, baseline.run.rule, is_paired=is_paired)
-        if answer is GateAnswer.UNDECIDED
-        else "",
+        needs=_needs(speed, claim) if answer is GateAnswer.UNDECIDED else "",
     )
 
 
-def _needs(ratio: RatioInterval, bounds: _Bounds, rule: Rule | None, *, is_paired: bool) -> str:
+def _needs(speed: RatioInterval, claim: Claim) -> str:
     """Say what would decide a cell, if further trials came out like those there are."""
+    bounds, is_paired = claim.bounds, claim.is_paired
     what = "pairs" if is_paired else "trials a side"
-    if ratio.n == 0:
-        return "no trial has a throughput above 0"
-    if ratio.low is None or ratio.high is None:
-        least = TRIALS_NEEDED if is_paired else values_a_side(1 - CONFIDENCE_RATIO)
-        if is_paired and rule is not None:
-            least = rule.looks[0]
-        return f"{ratio.n} {what}, {least} are the fewest that can decide"
-    if ratio.high < bounds.fail_below:
-        return f"a loss by itself, not certain among all cells: more than {ratio.n} {what}"
-    if bounds.fail_below < ratio.ratio < bounds.pass_above:
+    change = "loss" if claim.metric is GateMetric.TPS else "rise"
+    if speed.n == 0:
+        return f"no trial has a {claim.metric.value} above 0"
+    if speed.low is None or speed.high is None:
+        return f"{speed.n} {what}, {_fewest(claim)} are the fewest that can decide"
+    if speed.high < bounds.fail_below:
+        return f"a {change} by itself, not certain among all cells: more than {speed.n} {what}"
+    if bounds.fail_below < speed.ratio < bounds.pass_above:
         return f"too near the limit for two runs that drift by {bounds.drift_ratio:.1%}"
-    passes = ratio.ratio >= bounds.pass_above
-    bound, end = (bounds.pass_above, ratio.low) if passes else (bounds.fail_below, ratio.high)
-    distance = abs(math.log(ratio.ratio / bound))
+    passes = speed.ratio >= bounds.pass_above
+    bound, end = (bounds.pass_above, speed.low) if passes else (bounds.fail_below, speed.high)
+    distance = abs(math.log(speed.ratio / bound))
     # The width of an interval shrinks as the root of the number of values.
-    half = abs(math.log(end / ratio.ratio))
-    needed = ratio.n * (half / distance) ** 2 if distance > 0 else math.inf
+    half = abs(math.log(end / speed.ratio))
+    needed = speed.n * (half / distance) ** 2 if distance > 0 else math.inf
     if needed > _MOST_NEEDED_COUNT:
-        return "the loss is about as large as the limit: more trials will hardly tell"
-    return f"about {max(math.ceil(needed), ratio.n + 1)} {what} in all, {ratio.n} there are"
+        return f"the {change} is about as large as the limit: more trials will hardly tell"
+    return f"about {max(math.ceil(needed), speed.n + 1)} {what} in all, {speed.n} there are"
+
+
+def _fewest(claim: Claim) -> int:
+    if not claim.is_paired:
+        return values_a_side(1 - CONFIDENCE_RATIO)
+    return TRIALS_NEEDED if claim.rule is None else claim.rule.looks[0]

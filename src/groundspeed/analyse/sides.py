@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
+from groundspeed.analyse import outside
 from groundspeed.analyse.attempts import settle
 from groundspeed.analyse.findings import RunRecords
 from groundspeed.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from groundspeed.analyse.attempts import MeasuredTrial
     from groundspeed.record import Measured
@@ -55,9 +56,15 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell that was measured on both sides."""
+    """A cell that was measured on both sides.
+
+    All three places are one, but for published figures: there scales may differ, and threads may
+    not be told.
+    """
 
     place: Place
+    baseline_place: Place
+    candidate_place: Place
     tps_per_s: Samples
     p99_s: Samples
 
@@ -71,8 +78,8 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_one_run(baseline: Side, candidate: Side) -> bool:
-    """Tell whether the two sides can be paired inside blocks."""
-    return baseline.run is candidate.run
+    """Tell whether the two sides can be paired inside blocks, which imported figures have none."""
+    return baseline.run is candidate.run and outside.source_of(baseline) is None
 
 
 def one_environment(side: Side) -> RunRecords:
@@ -128,14 +135,21 @@ def shared(baseline: Side, candidate: Side) -> Shared:
     Raises UsageError where there is none.
     """
     ours, theirs = _by_place(baseline), _by_place(candidate)
+    is_published = outside.is_published(baseline)
+    if is_published or outside.is_published(candidate):
+        alike = outside.matches(ours, theirs)
+    else:
+        alike = tuple((place, place) for place in ours if place in theirs)
     cells = tuple(
         SharedCell(
-            place=place,
-            tps_per_s=_samples(trials, theirs[place], baseline, candidate, _tps),
-            p99_s=_samples(trials, theirs[place], baseline, candidate, _p99),
+            # By the names of what was measured here, if anything was.
+            place=outside.merged(other, one) if is_published else outside.merged(one, other),
+            baseline_place=one,
+            candidate_place=other,
+            tps_per_s=_samples(ours[one], theirs[other], baseline, candidate, _tps),
+            p99_s=_samples(ours[one], theirs[other], baseline, candidate, _p99),
         )
-        for place, trials in ours.items()
-        if place in theirs
+        for one, other in alike
     )
     if not cells:
         raise UsageError(
@@ -144,14 +158,18 @@ def shared(baseline: Side, candidate: Side) -> Shared:
         )
     return Shared(
         cells=cells,
-        only_baseline=tuple(place for place in ours if place not in theirs),
-        only_candidate=tuple(place for place in theirs if place not in ours),
+        only_baseline=_rest(ours, [one for one, _ in alike]),
+        only_candidate=_rest(theirs, [other for _, other in alike]),
     )
+
+
+def _rest(places: Iterable[Place], compared: Collection[Place]) -> tuple[Place, ...]:
+    return tuple(place for place in places if place not in compared)
 
 
 def share_records(baseline: Side, candidate: Side) -> bool:
     """Tell whether both sides are made of the same measurements, as a run and its copy are."""
-    if is_one_run(baseline, candidate):
+    if baseline.run is candidate.run:
         return False
     keys = [
         {(r.trial.trial_id, r.attempt, r.started_at, r.elapsed_s) for r in side.run.records}

@@ -24,6 +24,8 @@ _MOST_WINDOWS_COUNT = 600
 _EMPTY_RATIO = 0.05
 _LEAST_STEAL_RISE_RATIO = 0.05
 _EXPLAINED_RATIO = 0.5
+# While they run, the server itself writes all it has.
+_WRITING = frozenset({EventKind.CHECKPOINT, EventKind.SNAPSHOT, EventKind.LOG_REWRITE})
 
 
 def find_step(
@@ -34,9 +36,9 @@ def find_step(
 ) -> Step | None:
     """Find the step in transactions a second, one for each second; None where there is none.
 
-    It must be steeper than a slow decline, the last seconds must still be low, and a checkpoint
-    that runs in more of the low seconds than of the high ones (by half of them) is what it is
-    instead.
+    It must be steeper than a slow decline, the last seconds must still be low, and a checkpoint (a
+    snapshot, a rewrite of the log) that runs in more of the low seconds than of the high ones (by
+    half of them) is what it is instead.
     """
     width = math.ceil(len(rates_per_s) / _MOST_WINDOWS_COUNT) or 1
     windows = [
@@ -46,7 +48,7 @@ def find_step(
     if cliff is None or not _stays(windows, cliff.before_count):
         return None
     place = cliff.before_count * width
-    if _checkpoint_explains(len(rates_per_s), place, events):
+    if _writing_explains(len(rates_per_s), place, events):
         return None
     return Step(
         at_s=float(place),
@@ -72,11 +74,11 @@ def _stays(values: Sequence[float], place: int) -> bool:
     return levels > line
 
 
-def _checkpoint_explains(count: int, place: int, events: Sequence[ServerEvent]) -> bool:
+def _writing_explains(count: int, place: int, events: Sequence[ServerEvent]) -> bool:
     spans = [
         (event.at_s, math.inf if event.elapsed_s is None else event.at_s + event.elapsed_s)
         for event in events
-        if event.kind is EventKind.CHECKPOINT
+        if event.kind in _WRITING
     ]
     running = [any(begin < at + 1 and end > at for begin, end in spans) for at in range(count)]
     return fmean(running[place:]) - fmean(running[:place]) >= _EXPLAINED_RATIO

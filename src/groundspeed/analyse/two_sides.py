@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed import analyse
+from groundspeed.analyse import outside
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.diagnosis import Diagnosis, GuardFinding
 from groundspeed.analyse.drift import drift_caution, drift_ratio, other_time
+from groundspeed.analyse.figures import GeometricMeanOfRatios
 from groundspeed.analyse.findings import Answer, Difference, Findings
+from groundspeed.analyse.overall import unpaired_means
 from groundspeed.analyse.sides import (
     Place,
     is_one_run,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from groundspeed.analyse.sides import Shared, SharedCell, Side
     from groundspeed.stats.signed_rank import Tails
 
+_OF_REPORTS = frozenset({"many-comparisons", "missing-trials", "imported-unpaired"})
 _ERROR_RATIO = 1 - CONFIDENCE_RATIO
 # A difference that is surely smaller is none to anybody; as in the reports of one run.
 _MARGIN_RATIO = 0.03
@@ -80,6 +84,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     guards: tuple[GuardFinding, ...]
     differences: tuple[Difference, ...]
     cautions: tuple[Caution, ...]
+    means: tuple[GeometricMeanOfRatios, ...] = ()
 
 
 def compare_sides(sides: Sequence[tuple[Side, Side]]) -> tuple[Compared, ...]:
@@ -137,19 +142,25 @@ def _paired_sides(baseline: Side, candidate: Side, both: Shared) -> Compared:
     findings = analyse.analyse([run], baseline=baseline.environment)
     names = (baseline.environment, candidate.environment)
     cells = tuple(_paired(comparison) for comparison in findings.comparisons)
-    return _compared((baseline, candidate), both, findings, names, cells)
+    found = _compared((baseline, candidate), both, findings, names, cells)
+    return msgspec.structs.replace(found, means=findings.means)
 
 
 def _unpaired_sides(baseline: Side, candidate: Side, both: Shared, level: _Level) -> Compared:
     runs = [one_environment(baseline), one_environment(candidate)]
     findings = analyse.analyse(runs, baseline=baseline.name)
     names = (baseline.name, candidate.name)
-    drift = drift_ratio(both.cells)
+    drift = drift_ratio([cell.tps_per_s for cell in both.cells])
     cells = tuple(_unpaired(cell, level, drift) for cell in both.cells)
     found = _compared((baseline, candidate), both, findings, names, cells)
-    return msgspec.structs.replace(
-        found, cautions=(*found.cautions[:1], drift_caution(drift), *found.cautions[1:])
+    found = msgspec.structs.replace(
+        found,
+        cautions=(*found.cautions[:1], drift_caution(drift), *found.cautions[1:]),
+        means=unpaired_means(both.cells, baseline.name, candidate.name),
     )
+    if outside.is_published(baseline) or outside.is_published(candidate):
+        return outside.as_published(found, baseline, candidate, both.cells)
+    return found
 
 
 def _compared(
@@ -280,7 +291,7 @@ def _with_whys(cell: CellCompared, findings: Findings, names: tuple[str, str]) -
 
 
 def _cautions(baseline: Side, candidate: Side, findings: Findings) -> tuple[Caution, ...]:
-    told = [c for c in findings.cautions if c.code not in {"many-comparisons", "missing-trials"}]
+    told = [c for c in findings.cautions if c.code not in _OF_REPORTS]
     if is_one_run(baseline, candidate):
         return tuple(told)
     return (*other_time(baseline, candidate), *told)

@@ -11,36 +11,44 @@ from typing import TYPE_CHECKING
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
 from groundspeed.analyse.digits import digits, ratio_digits
 from groundspeed.analyse.findings import Answer, Verdict
+from groundspeed.plan import TRANSACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from groundspeed.analyse.findings import CellSummary, Comparison
+    from groundspeed.plan import Words
 
 # More cells than this make a sentence that nobody reads to its end; the table has them all.
 _CELLS_SHOWN = 3
 
 
-def verdict(
+def verdict(  # noqa: PLR0913 - each is one thing that is known of a workload
     workload: str,
     *,
     baseline: str,
     cells: Sequence[CellSummary],
     comparisons: Sequence[Comparison],
     label: Callable[[str], str] = str,
+    words: Words = TRANSACTIONS,
 ) -> Verdict:
     """Word the verdict on a workload from its own cells and comparisons.
 
     `label` names an environment for people: whether it is emulated belongs to every sentence.
+    `words` says what is counted.
     """
     text = (
-        "; ".join(_clauses(comparisons, label)) if comparisons else _alone(baseline, cells, label)
+        "; ".join(_clauses(comparisons, label, words))
+        if comparisons
+        else _alone(baseline, cells, label, words)
     )
     decided = any(c.answer is not Answer.UNDECIDED for c in comparisons)
     return Verdict(workload=workload, sentence=f"{workload}: {text}.", decided=decided)
 
 
-def _clauses(comparisons: Sequence[Comparison], label: Callable[[str], str]) -> list[str]:
+def _clauses(
+    comparisons: Sequence[Comparison], label: Callable[[str], str], words: Words
+) -> list[str]:
     """Word each environment, best first; those of which nothing is decided share a clause."""
     groups: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
@@ -52,7 +60,7 @@ def _clauses(comparisons: Sequence[Comparison], label: Callable[[str], str]) -> 
         if all(c.answer is Answer.UNDECIDED for c in group):
             alike.setdefault(_open(group, where), []).append(label(group[0].environment))
         else:
-            clauses.append(_clause(group, where, label))
+            clauses.append(_clause(group, where, label, words))
     for text, names in alike.items():
         who = f"{_list(names, 'or')} is faster or slower than {label(comparisons[0].baseline)}"
         clauses.append(f"not decided whether {who} {text}")
@@ -95,6 +103,7 @@ def _clause(
     group: Sequence[Comparison],
     where: Callable[[Comparison], str],
     label: Callable[[str], str],
+    words: Words,
 ) -> str:
     """Word an environment of which something is decided: what it wins and loses, what is open."""
     environment, baseline = label(group[0].environment), label(group[0].baseline)
@@ -102,9 +111,9 @@ def _clause(
     for answer in (Answer.FASTER, Answer.SLOWER, Answer.EQUIVALENT):
         cells = [c for c in group if c.answer is answer]
         if cells and parts:
-            parts.append(f"{_how(cells[0])}, {_ratios(cells, where, explained=False)}")
+            parts.append(f"{_how(cells[0])}, {_ratios(cells, where)}")
         elif cells:
-            numbers = _ratios(cells, where, explained=True)
+            numbers = _ratios(cells, where, rate=words.rate)
             parts.append(f"{environment} is {_how(cells[0], baseline)}, {numbers}")
     open_ = [c for c in group if c.answer is Answer.UNDECIDED]
     if open_:
@@ -121,8 +130,9 @@ def _how(comparison: Comparison, baseline: str = "") -> str:
 
 
 def _ratios(
-    cells: Sequence[Comparison], where: Callable[[Comparison], str], *, explained: bool
+    cells: Sequence[Comparison], where: Callable[[Comparison], str], *, rate: str = ""
 ) -> str:
+    """Give the ratios of cells; with `rate` the first says of what it is, and how sure."""
     shown, more = list(cells), ""
     if len(cells) > _CELLS_SHOWN:
         # The extremes, not a mean: they bound what a reader will meet.
@@ -131,11 +141,11 @@ def _ratios(
         shown, more = [least, most], f" (least and most of {len(cells)} cells)"
     texts: list[str] = []
     for comparison in shown:
-        first = explained and not texts
+        first = bool(rate) and not texts
         sure = f"{CONFIDENCE_RATIO:.0%} " if first else ""
         span = _span(comparison.tps_low, comparison.tps_high, ratio_digits)
         texts.append(
-            f"{ratio_digits(comparison.tps_ratio)}x{' its TPS' if first else ''} "
+            f"{ratio_digits(comparison.tps_ratio)}x{f' its {rate}' if first else ''} "
             f"at {where(comparison)} ({sure}{span})"
         )
     return _list(texts) + more
@@ -175,7 +185,9 @@ def _places(cells: Sequence[Comparison], where: Callable[[Comparison], str]) -> 
     return f"at {_list(names)}"
 
 
-def _alone(baseline: str, cells: Sequence[CellSummary], label: Callable[[str], str]) -> str:
+def _alone(
+    baseline: str, cells: Sequence[CellSummary], label: Callable[[str], str], words: Words
+) -> str:
     """Word what can be said where there is nothing to compare."""
     known = [c for c in cells if c.tps_per_s.n]
     if not known:
@@ -193,6 +205,6 @@ def _alone(baseline: str, cells: Sequence[CellSummary], label: Callable[[str], s
     )
     among = f", the most of {len(known)} cells" if len(known) > 1 else ""
     return (
-        f"{label(baseline)} reaches {digits(tps.median)} TPS at {_where(known)(best)} ({sure})"
-        f"{among}; nothing to compare it with"
+        f"{label(baseline)} reaches {digits(tps.median)} {words.rate} at {_where(known)(best)}"
+        f" ({sure}){among}; nothing to compare it with"
     )

@@ -10,8 +10,8 @@ from groundspeed.analyse.bottleneck import diagnose, diagnose_cells
 from groundspeed.analyse.course import course
 from groundspeed.analyse.diagnosis import Bottleneck
 from groundspeed.analyse.findings import TrialEvidence
-from groundspeed.plan import Cell
-from groundspeed.record import Series
+from groundspeed.plan import Cell, words_of
+from groundspeed.record import SecondRow, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,41 @@ if TYPE_CHECKING:
 _NO_SERIES = Series()
 # What more clients meet here is no property of the server.
 _CAPS = (Bottleneck.CLIENT, Bottleneck.IOPS_CAPPED, Bottleneck.WRITE_BANDWIDTH)
+
+
+def seconds_of(measured: MeasuredTrial) -> tuple[SecondRow, ...]:
+    """Give the seconds of a trial: from the load tool's log, else what the server counted.
+
+    A server that counts tells of requests and of no latency. A second without an answer has the
+    rate of the next look, which is over both.
+    """
+    trial_id = measured.record.trial.trial_id
+    logged = measured.run.seconds.get(trial_id, ())
+    if logged:
+        return logged
+    rates = measured.run.series.get(trial_id, _NO_SERIES).column("requests_per_s")
+    rows: list[SecondRow] = []
+    known: float | None = None
+    for index in range(len(rates) - 1, -1, -1):
+        rate = rates[index]
+        known = known if rate is None else rate
+        if known is not None:
+            rows.append(_counted(index, known))
+    return tuple(reversed(rows))
+
+
+def _counted(index: int, rate_per_s: float) -> SecondRow:
+    return SecondRow(
+        index=index,
+        count=round(rate_per_s),
+        failed=0,
+        skipped=0,
+        mean_us=None,
+        p50_us=None,
+        p95_us=None,
+        p99_us=None,
+        max_us=None,
+    )
 
 
 def watched_trials(settled: Settled) -> tuple[TrialEvidence, ...]:
@@ -37,15 +72,17 @@ def _watched(settled: Settled, measured: MeasuredTrial) -> TrialEvidence | None:
         return None
     name = settled.name(measured)
     series = measured.run.series.get(trial.trial_id, _NO_SERIES)
+    rows = seconds_of(measured)
     went = course(
         name,
-        measured.run.seconds.get(trial.trial_id, ()),
+        rows,
         record.evidence,
         series,
         record.storage_work,
         log_sampling_ratio=measured.outcome.log_sampling_ratio,
     )
-    diagnosis = diagnose(record, series=series, course=went)
+    words = words_of(measured.run.engine)
+    diagnosis = diagnose(record, series=series, course=went, words=words)
     return TrialEvidence(
         environment=trial.cell.environment,
         workload=trial.cell.workload,

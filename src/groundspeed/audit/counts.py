@@ -38,6 +38,14 @@ _VERB = (
     r"lists?|shows?|covers?|gives?|has|contains?|summari[sz]es?)\b"
 )
 _LEAST = 2
+# In "8 clients, repeat 7: ..." the colon belongs to the figure nearer to it.
+_UP_TO_COLON = r"[^.:;\d]{0,30}:"
+# The comma of 80,970 stands between no two things.
+_BETWEEN_ITEMS = r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+)?|\s+and\s+"
+# What was measured is no name of a thing: "8 clients: 5,204 TPS, 1.5 ms".
+_MEASURED = (
+    r"\d\s?(?:(?:tps|qps|rps|iops|ops|ns|us|\u00b5s|\u03bcs|ms|s|sec|min)\b|(?:ops|req)\w*/s|%)"
+)
 
 
 def check(cube: Cube) -> list[Remark]:
@@ -77,7 +85,7 @@ def _counts(sentence: Sentence, first: str) -> list[tuple[re.Match[str], int, st
     made: list[tuple[re.Match[str], int, str]] = []
     listed = (
         rf"(?<![\w.,\-])(?P<count>\d{{1,2}}|"
-        rf"{_WORDS})\s+(?:(?!of\b)[\w-]+\s+){{0,2}}?(?P<noun>[a-z]+s)(?=[^.:;]{{0,30}}:)"
+        rf"{_WORDS})\s+(?:(?!of\b)[\w-]+\s+){{0,2}}?(?P<noun>[a-z]+s)(?={_UP_TO_COLON})"
     )
     called = (("called", first),) if first else ()
     for noun, rule in (*_NOUNS, *called, ("list", listed)):
@@ -107,12 +115,14 @@ def _list_remark(
 ) -> Remark | None:
     """Compare with the list that follows: after a colon, or as items below."""
     tail = sentence.text[match.end() :]
-    inline = re.match(r"[^:;.]{0,30}:\s+(?P<list>[^:;]+?)\.?$", tail)
+    inline = re.match(_UP_TO_COLON + r"\s+(?P<list>[^:;]+?)\.?$", tail)
     if inline is not None:
         text = re.sub(r"\([^)]*\)", "", inline["list"])
-        parts = [p for p in re.split(r",\s*(?:and\s+)?|\s+and\s+", text) if p.strip()]
+        parts = [p for p in re.split(_BETWEEN_ITEMS, text) if p.strip()]
         short = all(len(part.split()) <= 5 for part in parts)  # noqa: PLR2004 - longer ones are no names
         if not re.search(r",", text) or not short or len(parts) == count:
+            return None
+        if any(re.search(_MEASURED, part, re.IGNORECASE) for part in parts):
             return None
         listed = len(parts)
         # "A and B" inside one name would count twice: only a list that is certain by its commas.

@@ -243,5 +243,5 @@ def _instances(cube: Cube) -> list[_Sized]:
     return [
         _Sized(size_bytes=_size(match)[1], text=match[0].strip(), place=place)
         for place, text in cube.document.verbatim
-        for match in re.finditer(rf"vCPUs?\s*[/,&]\s*{_SIZE}", text, re.IGNORECASE)
+        for match in re.finditer(rf"(?:\d+ )?vCPUs?\s*[/,&]\s*{_SIZE}", text, re.IGNORECASE)
     ]

@@ -12,7 +12,7 @@ import msgspec
 from groundspeed import native
 from groundspeed.errors import TargetError
 from groundspeed.report.scaling import format_bytes
-from groundspeed.targets import emulation_checks
+from groundspeed.targets import emulation_checks, engine_looks
 from groundspeed.targets.process import unprivileged_account
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def machine_checks(host: Host, installations: Sequence[Installation]) -> tuple[C
     return (
         *_postgres(installations),
         _pgbench(installations),
+        *(_ok(name, value) for name, value in engine_looks.here()),
         *_processor(host),
         *_memory(host),
         *_disks(host),

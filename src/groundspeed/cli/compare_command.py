@@ -31,6 +31,7 @@ _TEXTS = {
         "groundspeed compare runs/20260131-120000-quick this-disk longhorn-2r",
         "groundspeed compare runs/20260131-120000-quick runs/20260207-120000-quick --format md",
         "groundspeed compare runs/20260131-120000-quick:gp3 runs/20260207-120000-quick:gp3",
+        "groundspeed compare published:bare-metal-vs-aws cnpg-local-ssd cnpg-longhorn-2r",
     ),
 )
 @click.argument("sides", metavar="RUN ENV ENV | RUN[:ENV] RUN[:ENV]", nargs=-1, required=True)
@@ -51,7 +52,8 @@ _TEXTS = {
 def command(sides: tuple[str, ...], output_format: str, output: Path | None) -> None:
     """Compare two environments of a run, or two runs.
 
-    The first is the baseline. Environments of one run are compared inside blocks, as reports do.
+    The first is the baseline. RUN is a run directory, or published:NAME for published results that
+    come with groundspeed. Environments of one run are compared inside blocks, as reports do.
     Two runs were measured at different times, which nothing can take out of their ratio: that is
     said with it.
     """

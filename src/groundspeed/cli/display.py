@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from groundspeed.analyse.capacity.slices import outcome_of
 from groundspeed.cli.printing import emulated_in, minutes
 from groundspeed.record import Failed, Measured, Skipped
 from groundspeed.report.facts import label_of
@@ -37,7 +38,7 @@ class _Extent:
 
     def __init__(self, plan: Plan) -> None:
         self._total_count = len(plan.trials)
-        self._at_most_s = None if plan.sequential is None else plan.sequential.at_most_s
+        self._at_most_s = None if plan.stopping is None else plan.stopping.at_most_s
 
     def counter(self, number: int) -> str:
         """Say which trial it is, with the last one where there is one; alike in width."""
@@ -61,6 +62,7 @@ class PlainDisplay:
     def __init__(self, plan: Plan, console: Console) -> None:
         self._extent = _Extent(plan)
         self._emulated = emulated_in(plan)
+        self._bound_s = None if plan.search is None else plan.search.bound_s
         self._console = console
         self._number = 0
         self._left_s = 0.0
@@ -93,7 +95,7 @@ class PlainDisplay:
         left_s = max(0.0, self._left_s - record.elapsed_s)
         counter = self._extent.counter(self._number)
         text = Text(f"[{counter}] {_cell_text(record.trial, self._emulated)}  ")
-        text.append_text(_outcome(record))
+        text.append_text(_outcome(record, self._bound_s))
         self._print(text.append(f"  ({self._extent.left(left_s)})"))
 
     def _print(self, text: Text) -> None:
@@ -107,11 +109,14 @@ class LiveDisplay:
     def __init__(self, plan: Plan, console: Console) -> None:
         self._extent = _Extent(plan)
         self._emulated = emulated_in(plan)
+        self._bound_s = None if plan.search is None else plan.search.bound_s
         self._trial: Trial | None = None
         self._number = 0
         self._left_s = plan.estimate.wall_s
         self._phase = ""
         self._note = ""
+        # Of a search: where it stands, which is worth more than the trial at hand.
+        self._standing = ""
         self._progress: Progress | None = None
         self._last: list[Record] = []
         self._ended = 0
@@ -129,6 +134,8 @@ class LiveDisplay:
     def note(self, message: str) -> None:
         """Show the message until a trial starts."""
         self._note, self._trial = message, None
+        if self._bound_s is not None and self._ended:
+            self._standing = message
         self._draw()
 
     def trial_started(self, trial: Trial, *, number: int, left_s: float) -> None:
@@ -167,13 +174,15 @@ class LiveDisplay:
             ),
             Text(f"{self._extent.counter(self._ended).strip()} trials, {left}"),
         )
-        return Group(self._results(), Text(), self._now(), self._figures(), bar)
+        standing = [Text(self._standing)] if self._standing and self._trial is not None else []
+        return Group(self._results(), Text(), self._now(), self._figures(), bar, *standing)
 
     def _results(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for record in self._last:
             table.add_row(
-                Text(_cell_text(record.trial, self._emulated), style="dim"), _outcome(record)
+                Text(_cell_text(record.trial, self._emulated), style="dim"),
+                _outcome(record, self._bound_s),
             )
         return table
 
@@ -207,16 +216,21 @@ def _cell_text(trial: Trial, emulated: Container[str]) -> str:
     threads = f", {cell.threads} threads" if cell.threads > 1 else ""
     name = label_of(cell.environment, emulated)
     twin = " again" if trial.twin else ""
-    return f"{name}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}{twin}"
+    rate = "" if trial.rate_per_s is None else f"  at {format_tps(trial.rate_per_s)}/s"
+    return f"{name}  {cell.workload}  {clients}{threads}  #{trial.repeat_index + 1}{twin}{rate}"
 
 
-def _outcome(record: Record) -> Text:
+def _outcome(record: Record, bound_s: float | None) -> Text:
     outcome = record.outcome
+    slice_ = None if bound_s is None else outcome_of(record, bound_s)
     if isinstance(outcome, Measured):
         tps, p99 = format_tps(outcome.tps_per_s), format_seconds(outcome.latency.p99_s)
         cautions = sum(caution.code != _EXPECTED_CAUTION for caution in record.cautions)
         noted = f"  {cautions} caution{'s' if cautions > 1 else ''}" if cautions else ""
-        return Text(f"{tps} TPS  p99 {p99}{noted}")
+        text = Text(f"{tps} TPS  p99 {p99}")
+        if slice_ is not None:
+            text.append("  holds" if slice_.holds else "  breaks", style="bold")
+        return text.append(noted)
     if isinstance(outcome, Skipped):
         return Text(f"skipped: {outcome.reason}", style="yellow")
     assert isinstance(outcome, Failed)  # noqa: S101 - the third of three

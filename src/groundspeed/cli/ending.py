@@ -41,9 +41,10 @@ def run_to_the_end(
         with display_for(plan, Console(stderr=True)) as display:
             session.run_plan(plan, run_dir, passwords=dict(passwords), listener=display)
     except KeyboardInterrupt:
-        measured = sum(isinstance(r.outcome, Measured) for r in store.read_run(run_dir).records)
-        # How many there would have been, nobody knows where it stops when it is decided.
-        of = "" if plan.sequential is not None else f" of {len(plan.trials)}"
+        run = store.read_run(run_dir)
+        measured = sum(isinstance(r.outcome, Measured) for r in (*run.records, *run.slices))
+        # How many there would have been, nobody knows where it stops by itself.
+        of = "" if plan.stopping is not None else f" of {len(plan.trials)}"
         click.echo(
             f"interrupted, {measured}{of} trials are measured and kept;"
             f" go on with: {resume_command(run_dir)}",
@@ -81,7 +82,8 @@ def _complain_of_failures(findings: Findings, run_dir: Path) -> None:
         raise TrialsFailedError(
             "no trial was measured, all were skipped", "the reasons are in the report above"
         )
-    last = {r.trial.trial_id: r.outcome for r in store.read_run(run_dir).records}
+    run = store.read_run(run_dir)
+    last = {r.trial.trial_id: r.outcome for r in (*run.records, *run.slices)}
     failures = [outcome for outcome in last.values() if isinstance(outcome, Failed)]
     first = failures[0].reason if failures else "see the report"
     again = any(failure.retryable for failure in failures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from groundspeed.analyse.gate import Gate, GateAnswer, gate
+from groundspeed.analyse.outside import refuse_published
 from groundspeed.cli import reports
 from groundspeed.cli.arguments import example
 from groundspeed.cli.sides import sides_of
@@ -26,9 +28,17 @@ _WHOLE = 100.0
 
 
 class _ShareType(click.ParamType[Any]):
-    """A share as people write it: 5% or 0.05."""
+    """A share as people write it: 5% or 0.05; `below` bounds it, as nobody can lose more than all.
+
+    `of` and `option` are for the complaint.
+    """
 
     name = "share"
+
+    def __init__(self, *, below: float, of: str, option: str) -> None:
+        self._below = below
+        self._of = of
+        self._option = option
 
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
@@ -36,9 +46,9 @@ class _ShareType(click.ParamType[Any]):
         del param, ctx
         match = _SHARE.fullmatch(str(value))
         share = float(match[1]) / (_WHOLE if match[2] else 1.0) if match else -1.0
-        if not 0 <= share < 1:
+        if not 0 <= share < self._below:
             raise UsageError(
-                f"{value!r} is no share of the throughput", "write it as in --max-loss 5%"
+                f"{value!r} is no share of the {self._of}", f"write it as in {self._option}"
             )
         return share
 
@@ -55,10 +65,16 @@ class _ShareType(click.ParamType[Any]):
 @click.option(
     "--max-loss",
     "max_loss_ratio",
-    type=_ShareType(),
+    type=_ShareType(below=1.0, of="throughput", option="--max-loss 5%"),
     default="5%",
     show_default=True,
     help="The loss of throughput that is let through.",
+)
+@click.option(
+    "--max-p99-rise",
+    "max_p99_rise_ratio",
+    type=_ShareType(below=math.inf, of="latency", option="--max-p99-rise 10%"),
+    help="Hold p99 latency against a limit as well: the rise that is let through.",
 )
 @click.option("--advisory", "is_advisory", is_flag=True, help="Say it, but end with exit code 0.")
 @click.option(
@@ -75,9 +91,10 @@ class _ShareType(click.ParamType[Any]):
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file; the answer is printed all the same.",
 )
-def command(
+def command(  # noqa: PLR0913, PLR0917 - click passes each option by its name
     sides: tuple[str, ...],
     max_loss_ratio: float,
+    max_p99_rise_ratio: float | None,
     is_advisory: bool,  # noqa: FBT001 - click
     output_format: str,
     output: Path | None,
@@ -86,9 +103,11 @@ def command(
 
     Sides are as for compare: RUN ENV ENV, or RUN[:ENV] RUN[:ENV]. The exit code is 0 when no cell
     lost more than --max-loss, 6 when one certainly did, 7 when that is undecided; with --advisory
-    it is always 0.
+    it is always 0. With --max-p99-rise the same is asked of latency.
     """
-    found = gate(sides_of(sides), max_loss_ratio=max_loss_ratio)
+    pairs = sides_of(sides)
+    refuse_published(pairs)
+    found = gate(pairs, max_loss_ratio=max_loss_ratio, max_p99_rise_ratio=max_p99_rise_ratio)
     text = _text(found, output_format, is_advisory=is_advisory)
     if output is None:
         click.echo(text, nl=False)

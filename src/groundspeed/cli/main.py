@@ -36,6 +36,12 @@ COMMANDS = {
     "profiles": ("profiles_command", "List the storage profiles to emulate, or explain one."),
     "emulate": ("emulate_command", "Run any program on emulated storage."),
     "probe": ("probe_command", "Measure a directory's storage and write its profile."),
+    "durability": (
+        "durability_command",
+        "Kill servers while they are written to, and count what is lost.",
+    ),
+    "import": ("import_command", "Take what pgbench wrote, or published results, as records."),
+    "published": ("published_command", "List the published results to compare with, or show one."),
     "audit": ("audit_command", "Check a published benchmark: its figures against each other."),
     "schema": ("schema", "Print the JSON Schema of a suite file, for editors."),
     "doctor": ("doctor", "Say what this machine offers and lacks."),

@@ -13,12 +13,17 @@ from groundspeed.errors import TargetError
 from groundspeed.report.scaling import format_bytes
 
 if TYPE_CHECKING:
-    from groundspeed.plan import Plan
+    from collections.abc import Iterator, Sequence
+
+    from groundspeed.plan import EnvironmentPlan, Plan
     from groundspeed.probes.host import Host, Mount
     from groundspeed.storage.placement import Placement
 
 # Two segments: less than that and no server starts.
 _LEAST_WAL_BYTES = 32 * 1024**2
+
+
+SMALLER = "choose a smaller data set, as in --set scale=1 or with fewer keys, or make room"
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +47,7 @@ def needs_of(plan: Plan, host: Host) -> tuple[Need, ...]:
     machine = storage_places.machine_for(plan, host)
     disks: dict[int, Need] = {}
     in_memory_least = in_memory_most = 0
-    for environment in plan.environments:
+    for environment in _with_replicas(plan.environments):
         place = storage_places.place_of(environment, machine)
         if place is None:
             continue
@@ -59,14 +64,25 @@ def needs_of(plan: Plan, host: Host) -> tuple[Need, ...]:
                 in_memory_least, in_memory_most = in_memory_least + least, in_memory_most + most
     if not any(e.kind is plans.TargetKind.EMBEDDED for e in plan.environments):
         return ()
-    clients_bytes = plans.BACKEND_BYTES * max(trial.cell.clients for trial in plan.trials)
+    if plan.needs is None:
+        clients_bytes = plans.BACKEND_BYTES * max(trial.cell.clients for trial in plan.trials)
+        server_bytes = plan.estimate.memory_bytes - clients_bytes
+    else:
+        server_bytes = plan.needs.least_memory_bytes
     memory = Need(
         place="memory",
-        least_bytes=in_memory_least + plan.estimate.memory_bytes - clients_bytes,
+        least_bytes=in_memory_least + server_bytes,
         most_bytes=in_memory_most + plan.estimate.memory_bytes,
         free_bytes=host.available_memory_bytes(),
     )
     return (*disks.values(), memory)
+
+
+def _with_replicas(environments: Sequence[EnvironmentPlan]) -> Iterator[EnvironmentPlan]:
+    for environment in environments:
+        yield environment
+        if environment.replica is not None:
+            yield environment.replica
 
 
 def lines(needs: tuple[Need, ...]) -> tuple[str, ...]:
@@ -84,13 +100,7 @@ def refuse_if_short(needs: tuple[Need, ...]) -> None:
     short = [need for need in needs if need.free_bytes < need.least_bytes]
     if not short:
         return
-    complaints = tuple(
-        (
-            _shortage(need),
-            "choose a smaller scale, as in --set scale=1, or make room",
-        )
-        for need in short
-    )
+    complaints = tuple((_shortage(need), SMALLER) for need in short)
     raise TargetError(*complaints[0], further=complaints[1:])
 
 
@@ -101,6 +111,9 @@ def _shortage(need: Need) -> str:
 
 def _parts(place: Placement, plan: Plan) -> list[tuple[Path, int, int]]:
     """List the directories of an environment, each with its least and most bytes."""
+    if plan.needs is not None:
+        room = (plan.needs.least_disk_bytes, plan.needs.disk_bytes)
+        return [(Path(place.directory), *room), *_state(place)]
     scale = max(trial.cell.scale for trial in plan.trials)
     dataset_bytes = scale * plans.DATASET_BYTES_PER_SCALE + plans.EMPTY_CLUSTER_BYTES
     wal_bytes = plan.estimate.disk_bytes_per_environment - dataset_bytes

@@ -14,16 +14,21 @@ from groundspeed.cli.arguments import SUITE, example, json_option, overrides_opt
 from groundspeed.cli.printing import emulated_in, minutes, print_json
 from groundspeed.probes.host import Host
 from groundspeed.report.facts import label_of
-from groundspeed.tools import pgbench
+from groundspeed.report.scaling import format_seconds
+from groundspeed.tools import engines
+from groundspeed.tools.load_tool import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from groundspeed.analyse.diagnosis import GuardFinding
-    from groundspeed.plan import Plan, Trial
+    from groundspeed.plan import CapacitySearch, Plan, Trial
 
 
-@click.command("plan", epilog=example("groundspeed plan quick --set scale=1"))
+@click.command(
+    "plan",
+    epilog=example("groundspeed plan quick --set scale=1", "groundspeed plan capacity-quick"),
+)
 @click.argument("suite", type=SUITE)
 @overrides_option
 @json_option
@@ -47,14 +52,23 @@ def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # n
         click.echo(f"\n{number:>4}  {trial.trial_id}  (block {trial.block_index + 1})")
         click.echo(f"      {shlex.join(command_line(plan, trial))}")
     if len(shown) < len(plan.trials):
-        click.echo("\nand so on in each round, in another order, less what is decided by then")
+        click.echo(f"\n{_and_so_on(plan)}")
 
 
 def shown_trials(plan: Plan) -> tuple[Trial, ...]:
     """List the trials that are printed: of rounds that all hold the same, the first."""
-    if plan.sequential is None:
+    if plan.stopping is None:
         return plan.trials
     return tuple(trial for trial in plan.trials if trial.repeat_index == 0)
+
+
+def _and_so_on(plan: Plan) -> str:
+    if plan.search is None:
+        return "and so on in each round, in another order, less what is decided by then"
+    return (
+        "and so on in each round, with --rate at what the slices before it leave open,"
+        " less what is found by then"
+    )
 
 
 def summary(plan: Plan) -> list[str]:
@@ -62,9 +76,15 @@ def summary(plan: Plan) -> list[str]:
     names = [label_of(e.name, emulated_in(plan)) for e in plan.environments]
     return [
         f"{plan.suite_name}: {plan.description}" if plan.description else plan.suite_name,
-        f"{len(plan.environments)} environments: {', '.join(names)}",
-        *(_fixed_size(plan) if plan.sequential is None else _sequential_size(plan)),
+        f"{len(names)} environment{'' if len(names) == 1 else 's'}: {', '.join(names)}",
+        *_size(plan),
     ]
+
+
+def _size(plan: Plan) -> list[str]:
+    if plan.search is not None:
+        return _search_size(plan, plan.search)
+    return _fixed_size(plan) if plan.sequential is None else _sequential_size(plan)
 
 
 def _fixed_size(plan: Plan) -> list[str]:
@@ -91,6 +111,18 @@ def _sequential_size(plan: Plan) -> list[str]:
     ]
 
 
+def _search_size(plan: Plan, asked: CapacitySearch) -> list[str]:
+    cells = len(shown_trials(plan))
+    first_s = plan.estimate.first_look_s or plan.estimate.wall_s
+    what = "1 search" if cells == 1 else f"{cells} searches"
+    bound = format_seconds(asked.bound_s)
+    size = f"up to {asked.round_count} rounds of {plan.trials[0].duration_s} s, seed {plan.seed}"
+    likely = minutes(min(first_s, plan.estimate.wall_s))
+    goal = f"the highest rate with p99 <= {bound}, to within {asked.within_ratio:.0%}"
+    usual = f"about {likely} where slices agree ({asked.first_look_count} rounds)"
+    return [f"{what} for {goal}: {size}", f"{usual}; at most {minutes(plan.estimate.wall_s)}"]
+
+
 def plan_guards(plan: Plan) -> tuple[GuardFinding, ...]:
     """Find what may fool the reader of a report, as far as a plan says it."""
     return (*plan_differences(plan), *planned_burst(plan))
@@ -103,11 +135,17 @@ def guard_lines(found: Sequence[GuardFinding]) -> list[str]:
 
 def command_line(plan: Plan, trial: Trial) -> tuple[str, ...]:
     """Give the command of a trial as far as it is known before the server runs."""
-    return pgbench.command(
-        trial,
-        plan.workload(trial.cell.workload),
-        conninfo=suites.expected_conninfo(plan.environment(trial.cell.environment)),
-    ).argv
+    # At no known pace: what follows from it is known when the trial has warmed up.
+    return (
+        engines.load_tool(plan.engine)
+        .command(
+            trial,
+            plan.workload(trial.cell.workload),
+            conninfo=suites.expected_conninfo(plan, plan.environment(trial.cell.environment)),
+            pace=Pace(rate_per_s=0.0, cpu_count=1),
+        )
+        .argv
+    )
 
 
 def _document(plan: Plan) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     epilog=example(
         "groundspeed report runs/20260131-120000-quick",
         "groundspeed report runs/* --format html --output all.html",
+        "groundspeed report runs/20260131-120000-mine runs/20260131-130000-durability-mine",
     ),
 )
 @click.argument("run_dirs", metavar="RUN_DIR...", type=RUN_DIR, nargs=-1, required=True)
@@ -56,6 +57,7 @@ def command(
     """Make a report of one run or of several together.
 
     Nothing is measured and no record is changed. With --strict the report is made all the same.
+    A directory of groundspeed durability beside a run says what its environments really lost.
     """
     if output_format == "html" and output is None:
         if len(run_dirs) > 1:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.console import Console
 
 from groundspeed import analyse, store
-from groundspeed.errors import StoreError
+from groundspeed.analyse.losses import loss_rows
+from groundspeed.errors import StoreError, UsageError
 from groundspeed.report import data, html, markdown, terminal
+from groundspeed.store.losses import has_losses, read_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,8 +30,20 @@ FORMATS = ("terminal", *TEXTS)
 
 
 def findings_of(run_dirs: Sequence[Path], *, baseline: str | None = None) -> Findings:
-    """Read and analyse runs. Raises StoreError and UsageError."""
-    return analyse.analyse([store.read_run(path) for path in run_dirs], baseline=baseline)
+    """Read and analyse runs; tries of durability among them stand beside what was promised.
+
+    Raises StoreError and UsageError.
+    """
+    tried = [path for path in run_dirs if has_losses(path)]
+    runs = [store.read_run(path) for path in run_dirs if path not in tried]
+    if tried and not runs:
+        raise UsageError(
+            f"{tried[0]}: tries of durability, in which nothing was measured",
+            f"groundspeed durability {tried[0]} prints them; a report takes them beside a run",
+        )
+    findings = analyse.analyse(runs, baseline=baseline)
+    losses = loss_rows([record for path in tried for record in read_losses(path)])
+    return msgspec.structs.replace(findings, losses=losses)
 
 
 def print_terminal(findings: Findings) -> None:

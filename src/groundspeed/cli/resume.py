@@ -10,6 +10,7 @@ from groundspeed import store
 from groundspeed.cli import suites
 from groundspeed.cli.arguments import RUN_DIR, example, json_option
 from groundspeed.cli.ending import run_to_the_end
+from groundspeed.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,4 +26,8 @@ def command(run_dir: Path, as_json: bool) -> None:  # noqa: FBT001 - click
     the DSN is read again from the suite file, as no file of a run holds it.
     """
     plan = store.read_plan(run_dir)
+    if plan.is_imported:
+        raise UsageError(
+            f"{run_dir}: imported, there is nothing to go on with", "groundspeed report shows it"
+        )
     run_to_the_end(plan, run_dir, passwords=suites.passwords_of_plan(plan), as_json=as_json)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from groundspeed import plan as plans
 from groundspeed import store
 from groundspeed.analyse.guards import refuse_confounded
 from groundspeed.cli import needs, suites
@@ -22,12 +19,10 @@ from groundspeed.cli.arguments import (
 )
 from groundspeed.cli.ending import run_to_the_end
 from groundspeed.cli.plan_command import guard_lines, plan_guards, summary
+from groundspeed.cli.run_names import new_run_id
 from groundspeed.errors import UsageError
 from groundspeed.probes.host import Host
 from groundspeed.record.evidence import ProbeLevel
-
-if TYPE_CHECKING:
-    from groundspeed.plan import Plan
 
 
 @click.command(
@@ -92,15 +87,5 @@ def command(  # noqa: PLR0913, PLR0917 - click passes each option by its name
         raise UsageError("not started", "groundspeed plan shows each trial")
     # Under the lock: a groundspeed that is refused leaves no empty run behind.
     with store.RunLock(results_dir):
-        run_dir = store.create_run(results_dir, plan, _run_id(plan, results_dir))
+        run_dir = store.create_run(results_dir, plan, new_run_id(plan, results_dir))
     run_to_the_end(plan, run_dir, passwords=passwords, as_json=as_json, strict=strict)
-
-
-def _run_id(plan: Plan, results_dir: Path) -> str:
-    """Name a run by its start, so that names sort by time, and by its suite."""
-    started = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    stem = f"{started}-{plans.slugs((plan.suite_name,))[0]}"
-    run_id, number = stem, 2
-    while (results_dir / run_id).exists():
-        run_id, number = f"{stem}-{number}", number + 1
-    return run_id

@@ -9,34 +9,28 @@ import secrets
 import signal
 import time
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundspeed import run
-from groundspeed.cli import needs, storage_places
-from groundspeed.errors import TargetError
-from groundspeed.plan import TargetKind, warm_memory_bytes
+from groundspeed.cli import needs, outfit, storage_places
+from groundspeed.plan import warm_memory_bytes
 from groundspeed.probes.host import Host
 from groundspeed.probes.watching import ProcessWatcher
 from groundspeed.record import StorageFacts
 from groundspeed.record.evidence import ProbeLevel
-from groundspeed.storage.placement import Unavailable, placement
 from groundspeed.store import RunLock, RunStore
-from groundspeed.targets import emulation_checks, installation, leases, places, process
-from groundspeed.targets.emulation import EmulatedDevice
+from groundspeed.targets import engines, leases, places
 from groundspeed.targets.leases import LeaseFile
-from groundspeed.targets.local import EmbeddedTarget, Surroundings
-from groundspeed.targets.server import ServerTarget, drop_owned_database
+from groundspeed.targets.local import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import FrameType
 
     from groundspeed.plan import EnvironmentPlan, Plan
-    from groundspeed.ports import Listener, Target
-    from groundspeed.storage.placement import Machine, Placement
-    from groundspeed.targets.installation import Installation
-    from groundspeed.targets.process import Account
+    from groundspeed.ports import Listener
+    from groundspeed.storage.placement import Machine
 
 
 class SystemClock:
@@ -53,7 +47,7 @@ class SystemClock:
 
 def sweep() -> tuple[str, ...]:
     """Remove what dead runs left behind; a line for each thing that could not be removed."""
-    return leases.sweep(drop_owned_database)
+    return leases.sweep(engines.drop_owned)
 
 
 def describe_storage(path: Path) -> StorageFacts:
@@ -90,23 +84,26 @@ def run_plan(
         machine = storage_places.machine_for(plan, Host())
         clone = _can_clone_all(plan.environments, machine)
         is_warm = may_stay_warm(plan, Host())
-        if plan.sequential is not None and not is_warm:
+        if plan.stopping is not None and not is_warm:
             listener.note("memory is short: servers are stopped between trials, which takes longer")
         # Names end in seconds, and results directories know nothing of each other: two runs of one
         # name at once would take each other's directories away.
         owner = f"{run_dir.name}-{secrets.token_hex(4)}"
-        crew = _Outfitter(
-            *(environments, owner, lease, passwords),
-            machine=machine,
+        surroundings = Surroundings(
+            run_id=owner,
+            lease=lease,
+            account=outfit.account_for(environments),
+            describe_storage=describe_storage,
             clone=clone,
-            drain=plan.drain,
             is_warm=is_warm,
+            tell=listener.note,
         )
+        fitted = outfit.Outfit(plan, environments, surroundings, passwords, machine)
         run.execute(
             plan,
             run.Crew(
-                targets=crew.targets,
-                unavailable=crew.unavailable,
+                targets=fitted.targets,
+                unavailable=fitted.unavailable,
                 store=store,
                 clock=SystemClock(),
                 listener=listener,
@@ -124,113 +121,17 @@ def may_stay_warm(plan: Plan, host: Host) -> bool:
     keeps its servers apart, as no idle server at all is better than one at rest. And only where
     memory has room for all of them, or they would push each other's pages out.
     """
-    if plan.sequential is None:
+    if plan.stopping is None:
         return False
     memory = next((need for need in needs.needs_of(plan, host) if need.place == "memory"), None)
     if memory is None:
         # Only given servers: they run anyway.
         return True
     clients = max(trial.cell.clients for trial in plan.trials)
-    more_bytes = warm_memory_bytes(plan.environments, clients) - plan.estimate.memory_bytes
+    more_bytes = (
+        warm_memory_bytes(plan.environments, clients, plan.needs) - plan.estimate.memory_bytes
+    )
     return memory.most_bytes + more_bytes <= memory.free_bytes
-
-
-class _Outfitter:
-    """Makes the targets of a run."""
-
-    def __init__(  # noqa: PLR0913 - each names one independent circumstance
-        self,
-        environments: list[EnvironmentPlan],
-        run_id: str,
-        lease: LeaseFile,
-        passwords: Mapping[str, str],
-        *,
-        machine: Machine,
-        clone: bool,
-        drain: bool,
-        is_warm: bool = False,
-    ) -> None:
-        self._run_id = run_id
-        self._is_warm = is_warm
-        self._drain = drain
-        self._lease = lease
-        self._account: Account | None = None
-        self._programs: dict[str, Installation] = {}
-        self.targets: dict[str, Target] = {}
-        self.unavailable: dict[str, str] = {}
-        placements: dict[str, Placement] = {}
-        for environment in environments:
-            if environment.storage is None:
-                continue
-            place = placement(environment, machine)
-            if isinstance(place, Unavailable):
-                self.unavailable[environment.name] = place.reason
-            else:
-                placements[environment.name] = place
-        for environment in environments:
-            if environment.kind is TargetKind.SERVER:
-                self.targets[environment.name] = ServerTarget(
-                    environment,
-                    passwords.get(environment.name),
-                    installation.newest(for_dsn=environment.dsn or ""),
-                    run_id=run_id,
-                    lease=lease,
-                )
-            elif environment.name in placements:
-                self._embed(environment, placements[environment.name], clone=clone)
-
-    def _embed(self, environment: EnvironmentPlan, place: Placement, *, clone: bool) -> None:
-        self._account = self._account or process.unprivileged_account()
-        programs = self._reachable_programs(environment)
-        try:
-            device = self._device(environment, place, programs)
-        except TargetError as error:
-            # Of this one only: the others are measured, and the report says why it was not.
-            self.unavailable[environment.name] = f"{error.message}; {error.hint}"
-            return
-        self.targets[environment.name] = EmbeddedTarget(
-            environment,
-            place,
-            programs,
-            Surroundings(
-                run_id=self._run_id,
-                lease=self._lease,
-                account=self._account,
-                describe_storage=describe_storage,
-                clone=clone,
-                is_warm=self._is_warm,
-            ),
-            device,
-        )
-
-    def _device(
-        self, environment: EnvironmentPlan, place: Placement, programs: Installation
-    ) -> EmulatedDevice | None:
-        if place.emulation is None:
-            return None
-        return EmulatedDevice(
-            place.emulation,
-            f"{leases.OWNED_NAME}{self._run_id}-{environment.slug}",
-            account=self._account,
-            lease=self._lease,
-            drain=self._drain,
-            doubts=emulation_checks.doubts_here(
-                place.emulation, _directories(place), programs.program("postgres"), self._account
-            ),
-        )
-
-    def _reachable_programs(self, environment: EnvironmentPlan) -> Installation:
-        if environment.postgres_version is None:
-            raise TargetError(
-                f"{environment.name}: no PostgreSQL version", "make the plan again from its suite"
-            )
-        found = installation.find(environment.postgres_version, environment.bin_dir)
-        key = str(found.bin_dir)
-        if key not in self._programs:
-            self._programs[key] = places.reachable_programs(
-                found, self._run_id, self._account, self._lease
-            )
-        return self._programs[key]
 
 
 def _can_clone_all(environments: Sequence[EnvironmentPlan], machine: Machine) -> bool:
@@ -240,13 +141,8 @@ def _can_clone_all(environments: Sequence[EnvironmentPlan], machine: Machine) ->
     all of the plan, or an environment that is left after a resume would get another one.
     """
     asked = [storage_places.place_of(environment, machine) for environment in environments]
-    paths = [path for place in asked if place is not None for path in _directories(place)]
+    paths = [path for place in asked if place is not None for path in outfit.directories(place)]
     return bool(paths) and all(places.can_clone(path) for path in paths)
-
-
-def _directories(place: Placement) -> list[Path]:
-    named = [place.directory, *([place.wal_directory] if place.wal_directory else [])]
-    return [Path(name) for name in named]
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - the type of a field of a NamedTuple
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from groundspeed import store
+from groundspeed import published, store
 from groundspeed.analyse.sides import Side
 from groundspeed.cli.arguments import RUN_DIR
 from groundspeed.errors import UsageError
+from groundspeed.importing import PUBLISHED_SUFFIX, run_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from groundspeed.analyse import RunRecords
 
 _TWO, _THREE = 2, 3
+# Before the name of a publication, where else a run stands.
+_PUBLISHED = "published:"
 
 
 class _Asked(NamedTuple):
+    """A side as typed; the path of a publication is its name behind `published:`."""
+
     path: Path
     environment: str | None
 
@@ -26,11 +31,11 @@ class _Asked(NamedTuple):
 def sides_of(operands: Sequence[str]) -> tuple[tuple[Side, Side], ...]:
     """Read RUN ENV ENV, or RUN[:ENV] RUN[:ENV], as (baseline, candidate) pairs.
 
-    Two runs without an environment are compared in each that both have. Raises UsageError and
-    StoreError.
+    A RUN is a run directory or published:NAME, a publication of the catalogue. Two runs without an
+    environment are compared in each that both have. Raises UsageError and StoreError.
     """
     if len(operands) == _THREE:
-        path = RUN_DIR.convert(operands[0], None, None)
+        path = _run_path(operands[0])
         asked = [_Asked(path, name) for name in operands[1:]]
     elif len(operands) == _TWO:
         asked = [_asked(text) for text in operands]
@@ -42,16 +47,44 @@ def sides_of(operands: Sequence[str]) -> tuple[tuple[Side, Side], ...]:
     first, second = asked
     # One object for one directory, however it was typed: that is how a run is known for one.
     paths = {path.resolve(): path for path in (second.path, first.path)}
-    runs = {resolved: store.read_run(path) for resolved, path in paths.items()}
+    runs = {resolved: _read(path) for resolved, path in paths.items()}
     ours, theirs = runs[first.path.resolve()], runs[second.path.resolve()]
+    first, second = _in_full(first, ours), _in_full(second, theirs)
     return tuple(
         _pair(first, second, (ours, theirs), names)
         for names in _environments(first, second, (ours, theirs))
     )
 
 
+def _run_path(text: str) -> Path:
+    return Path(text) if text.startswith(_PUBLISHED) else RUN_DIR.convert(text, None, None)
+
+
+def _read(path: Path) -> RunRecords:
+    if not str(path).startswith(_PUBLISHED):
+        return store.read_run(path)
+    name = str(path).removeprefix(_PUBLISHED)
+    publication, slash, environment = name.partition("/")
+    if slash:
+        raise UsageError(
+            f"{name}: no such publication", f"did you mean {_PUBLISHED}{publication}:{environment}?"
+        )
+    return run_records(published.publication(name), published.content(name))
+
+
+def _in_full(asked: _Asked, run: RunRecords) -> _Asked:
+    """Let people leave out that an environment is published, which its name says."""
+    full = f"{asked.environment}{PUBLISHED_SUFFIX}"
+    if asked.environment not in run.environments and full in run.environments:
+        return asked._replace(environment=full)
+    return asked
+
+
 def _asked(text: str) -> _Asked:
     """Split RUN:ENV; a directory with a colon in its name is taken for what it is."""
+    if text.startswith(_PUBLISHED):
+        name, _, environment = text.removeprefix(_PUBLISHED).partition(":")
+        return _Asked(Path(_PUBLISHED + name), environment or None)
     try:
         return _Asked(RUN_DIR.convert(text, None, None), None)
     except UsageError:

@@ -12,7 +12,7 @@ from groundspeed.errors import TargetError
 from groundspeed.plan import TargetKind
 from groundspeed.report.scaling import format_bytes
 from groundspeed.storage.placement import Unavailable, placement
-from groundspeed.targets import emulation_checks, installation, process, sql
+from groundspeed.targets import emulation_checks, engine_looks, process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from groundspeed.plan import EnvironmentPlan, Plan
     from groundspeed.probes.host import Host
     from groundspeed.storage.placement import Emulation, Machine, Placement
-    from groundspeed.targets.installation import Installation
+    from groundspeed.targets.found_server import FoundServer
 
-# PostgreSQL's defaults, and what it keeps for superusers of max_connections.
-_MAX_CONNECTIONS, _RESERVED_CONNECTIONS = 100, 3
 _SKIPPED = "its trials will be skipped"
 
 
@@ -31,7 +29,8 @@ def suite_checks(plan: Plan, host: Host, passwords: Mapping[str, str]) -> tuple[
     """Look at each environment of a plan and at what all need together. Raises nothing."""
     checks: list[Check] = []
     machine = storage_places.machine_for(plan, host)
-    for environment in plan.environments:
+    with_replicas = [e for one in plan.environments for e in (one, one.replica) if e]
+    for environment in with_replicas:
         label = f"environment {environment.name}"
         try:
             checks.append(_environment(label, environment, plan, passwords, machine))
@@ -54,39 +53,33 @@ def _environment(
     passwords: Mapping[str, str],
     machine: Machine,
 ) -> Check:
+    looks = engine_looks.looks(plan.engine)
     if environment.kind is TargetKind.SERVER:
-        installation.newest()  # for its pgbench
-        address = sql.Address(
-            conninfo=environment.dsn or "", password=passwords.get(environment.name)
-        )
-        with sql.connect(address) as connection:
-            version = connection.info.parameter_status("server_version")
-        return Check(name=label, state=State.OK, value=f"answers, PostgreSQL {version}")
-    assert environment.postgres_version is not None  # noqa: S101 - embedded ones have it
+        title = looks.given(environment, passwords.get(environment.name))
+        return Check(name=label, state=State.OK, value=f"answers, {title}")
     place = placement(environment, machine)
     if isinstance(place, Unavailable):
         return _skipped(label, place.reason)
-    found = installation.find(environment.postgres_version, environment.bin_dir)
-    _enough_connections(environment, plan)
+    found = looks.embedded(environment, max(trial.cell.clients for trial in plan.trials))
     for directory in (place.directory, place.wal_directory):
         if directory is not None:
             _writable(Path(directory))
     if place.emulation is not None:
         return _emulated(label, place, place.emulation, found)
-    return Check(name=label, state=State.OK, value=f"PostgreSQL {found.version} on {place.label}")
+    return Check(name=label, state=State.OK, value=f"{found.title} on {place.label}")
 
 
-def _emulated(label: str, place: Placement, asked: Emulation, found: Installation) -> Check:
+def _emulated(label: str, place: Placement, asked: Emulation, found: FoundServer) -> Check:
     """Look whether a device can be played here; where it cannot, its trials are skipped."""
     directories = [Path(name) for name in (place.directory, place.wal_directory) if name]
     try:
         doubts = emulation_checks.doubts_here(
-            asked, directories, found.program("postgres"), process.unprivileged_account()
+            asked, directories, found.program, process.unprivileged_account()
         )
     except TargetError as error:
         return _skipped(label, f"{error.message}; {error.hint}")
     value = (
-        f"PostgreSQL {found.version} on {place.label} (emulated), files in {place.directory},"
+        f"{found.title} on {place.label} (emulated), files in {place.directory},"
         f" page cache {format_bytes(asked.cache_bytes)}"
         f"{' (memory assumed)' if asked.memory_assumed else ''}"
     )
@@ -97,18 +90,6 @@ def _emulated(label: str, place: Placement, asked: Emulation, found: Installatio
 
 def _skipped(label: str, reason: str) -> Check:
     return Check(name=label, state=State.CAUTION, value=reason, hint=_SKIPPED)
-
-
-def _enough_connections(environment: EnvironmentPlan, plan: Plan) -> None:
-    text = dict(environment.settings).get("max_connections", str(_MAX_CONNECTIONS))
-    clients = max(trial.cell.clients for trial in plan.trials)
-    # One more for ourselves.
-    needed = clients + _RESERVED_CONNECTIONS + 1
-    if text.isdigit() and int(text) < needed:
-        raise TargetError(
-            f"max_connections is {text}, {clients} clients need {needed}",
-            f"--set postgres.settings.max_connections={needed}",
-        )
 
 
 def _writable(path: Path) -> None:
@@ -122,7 +103,7 @@ def _writable(path: Path) -> None:
 def _need(need: needs.Need) -> Check:
     value = f"{format_bytes(need.free_bytes)} free, needs up to {format_bytes(need.most_bytes)}"
     if need.free_bytes < need.least_bytes:
-        error = TargetError(value, "choose a smaller scale, as in --set scale=1, or make room")
+        error = TargetError(value, needs.SMALLER)
         return missing(f"room: {need.place}", error)
     if need.free_bytes < need.most_bytes:
         hint = "it may become full; a smaller scale is safer"

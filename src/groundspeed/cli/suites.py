@@ -6,17 +6,20 @@ import difflib
 import os
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import conninfo
 
 from groundspeed import __version__, plan, presets, spec
 from groundspeed.cli import profile_files
+from groundspeed.cli.suite_published import check_published
 from groundspeed.errors import SpecError
 from groundspeed.storage import encode
+from groundspeed.tools import engines
+from groundspeed.tools.engine_ask import EngineAsk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -29,6 +32,7 @@ def load(name_or_path: str, overrides: Sequence[str]) -> tuple[spec.Suite, plan.
     """
     text, source, folder = _read(name_or_path)
     suite = _with_absolute_paths(spec.load_suite(text, source=name_or_path, overrides=overrides))
+    check_published(suite)
     made = plan.make_plan(
         suite,
         source=source,
@@ -36,8 +40,46 @@ def load(name_or_path: str, overrides: Sequence[str]) -> tuple[spec.Suite, plan.
         groundspeed_version=__version__,
         scripts=_scripts(suite, folder, name_or_path),
         profiles=_profiles(suite, folder, name_or_path),
+        engine=_engine(suite),
     )
     return suite, made
+
+
+def _engine(suite: spec.Suite) -> plan.ResolvedEngine | None:
+    """Let the engine of a suite spell out what only it understands."""
+    resolve = engines.find(suite.engine).resolve
+    if resolve is None:
+        return None
+    options: dict[str, Mapping[str, Any]] = {}
+    settings: dict[str, dict[str, str]] = {}
+    for name, asked in suite.environments.items():
+        options[name] = asked.options
+        if not isinstance(asked, spec.EmbeddedEnvironment):
+            continue
+        settings[name] = plan.setting_texts({**suite.settings, **asked.settings})
+        if asked.replica is not None:
+            options[plan.replica_name(name)] = asked.replica.options
+            settings[plan.replica_name(name)] = plan.setting_texts(asked.replica.settings)
+    loads = {w.name: w.load for w in suite.workloads if isinstance(w, spec.LoadWorkload)}
+    measure = suite.measure
+    return resolve(
+        EngineAsk(
+            loads=loads,
+            options=options,
+            settings=settings,
+            longest_load_s=max(
+                measure.duration,
+                *(w.duration or 0.0 for w in suite.workloads if isinstance(w, spec.LoadWorkload)),
+            )
+            + measure.warm_up,
+            clients=max(suite.clients),
+            addresses={
+                name: asked.dsn
+                for name, asked in suite.environments.items()
+                if isinstance(asked, spec.ServerEnvironment)
+            },
+        )
+    )
 
 
 def passwords(suite: spec.Suite) -> dict[str, str]:
@@ -73,10 +115,12 @@ def passwords_of_plan(planned: plan.Plan) -> dict[str, str]:
     return found
 
 
-def expected_conninfo(environment: plan.EnvironmentPlan) -> str:
-    """Stand in for the connection string that is known only when the server runs."""
+def expected_conninfo(planned: plan.Plan, environment: plan.EnvironmentPlan) -> str:
+    """Stand in for the address that is known only when the server runs."""
     if environment.dsn is None:
-        return "host=SOCKET dbname=groundspeed"
+        return engines.find(planned.engine).own_address
+    if planned.engine != plan.POSTGRES:
+        return environment.dsn
     return conninfo.make_conninfo(environment.dsn, dbname="groundspeed")
 
 
@@ -161,14 +205,22 @@ def _profiles(suite: spec.Suite, folder: Path, source: str) -> dict[str, plan.Re
     for name, environment in suite.environments.items():
         if not isinstance(environment, spec.EmbeddedEnvironment):
             continue
-        storage = environment.storage
-        if storage.emulate is None:
-            continue
-        where = f"{source}: environments.{name}.storage.emulate"
-        parameters = {key: str(value) for key, value in storage.provision.items()}
-        profile = profile_files.find(storage.emulate, parameters, folder=folder, where=where)
-        found[name] = plan.ResolvedProfile(label=profile.label, json=encode.encode_json(profile))
+        where = f"{source}: environments.{name}"
+        asked = [(name, environment.storage, where)]
+        if environment.replica is not None:
+            replica = plan.replica_name(name)
+            asked.append((replica, environment.replica.storage, f"{where}.replica"))
+        for owner, storage, place in asked:
+            if storage.emulate is not None:
+                found[owner] = _profile(storage, folder, f"{place}.storage.emulate")
     return found
+
+
+def _profile(storage: spec.Storage, folder: Path, where: str) -> plan.ResolvedProfile:
+    assert storage.emulate is not None  # noqa: S101 - asked for by the caller
+    parameters = {key: str(value) for key, value in storage.provision.items()}
+    profile = profile_files.find(storage.emulate, parameters, folder=folder, where=where)
+    return plan.ResolvedProfile(label=profile.label, json=encode.encode_json(profile))
 
 
 def _with_absolute_paths(suite: spec.Suite) -> spec.Suite:
@@ -185,14 +237,23 @@ def _with_absolute_paths(suite: spec.Suite) -> spec.Suite:
 
 
 def _absolute(environment: spec.EmbeddedEnvironment) -> spec.EmbeddedEnvironment:
-    storage = environment.storage.model_copy(
+    update: dict[str, Any] = {
+        "storage": _absolute_storage(environment.storage),
+        "bin_dir": _absolute_path(environment.bin_dir),
+    }
+    if environment.replica is not None:
+        update["replica"] = environment.replica.model_copy(
+            update={"storage": _absolute_storage(environment.replica.storage)}
+        )
+    return environment.model_copy(update=update)
+
+
+def _absolute_storage(storage: spec.Storage) -> spec.Storage:
+    return storage.model_copy(
         update={
-            "directory": _absolute_path(environment.storage.directory),
-            "wal_directory": _absolute_path(environment.storage.wal_directory),
+            "directory": _absolute_path(storage.directory),
+            "wal_directory": _absolute_path(storage.wal_directory),
         }
-    )
-    return environment.model_copy(
-        update={"storage": storage, "bin_dir": _absolute_path(environment.bin_dir)}
     )
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from groundspeed import store
 from groundspeed.cli import reports
@@ -49,7 +50,10 @@ def command(run_dir: Path, trial_id: str | None, as_json: bool) -> None:  # noqa
     Without TRIAL, list the trials of the run with the bottleneck of each. Nothing is measured and
     no record is changed.
     """
-    tell(reports.findings_of([run_dir]), run_dir, trial_id, as_json=as_json)
+    findings = reports.findings_of([run_dir])
+    # Slices of a search are told one by one, so that each is at another rate does not matter.
+    both = (*findings.trials, *findings.slice_trials)
+    tell(msgspec.structs.replace(findings, trials=both), run_dir, trial_id, as_json=as_json)
 
 
 def tell(findings: Findings, run_dir: Path, trial_id: str | None, *, as_json: bool) -> None:

@@ -7,32 +7,39 @@ This room runs nothing, reads nothing and draws its randomness from the generato
 from groundspeed.plan.codec import decode, encode
 from groundspeed.plan.estimating import (
     BACKEND_BYTES,
-    DATASET_BYTES_PER_SCALE,
     DEFAULT_MAX_WAL_BYTES,
     DEFAULT_SHARED_BUFFERS_BYTES,
     EMPTY_CLUSTER_BYTES,
     UPKEEP_LOAD_S,
     warm_memory_bytes,
 )
-from groundspeed.plan.expanding import make_plan
+from groundspeed.plan.expanding import make_plan, setting_texts
 from groundspeed.plan.naming import slugs
 from groundspeed.plan.ordering import blocks
 from groundspeed.plan.parts import (
+    DATASET_BYTES_PER_SCALE,
     PLAN_FORMAT,
+    POSTGRES,
+    Beside,
+    CapacitySearch,
     Cell,
     Command,
+    EngineNeeds,
     EnvironmentPlan,
     Estimate,
     Plan,
+    ResolvedEngine,
     ResolvedProfile,
     Sequential,
     StorageRequest,
     TargetKind,
     Trial,
     WorkloadPlan,
+    replica_name,
 )
 from groundspeed.plan.rounds import AA_PAIRS, first_look
 from groundspeed.plan.saving import Saved, saved
+from groundspeed.plan.words import REQUESTS, TRANSACTIONS, Words, words_of
 
 __all__ = [
     "AA_PAIRS",
@@ -42,25 +49,36 @@ __all__ = [
     "DEFAULT_SHARED_BUFFERS_BYTES",
     "EMPTY_CLUSTER_BYTES",
     "PLAN_FORMAT",
+    "POSTGRES",
+    "REQUESTS",
+    "TRANSACTIONS",
     "UPKEEP_LOAD_S",
+    "Beside",
+    "CapacitySearch",
     "Cell",
     "Command",
+    "EngineNeeds",
     "EnvironmentPlan",
     "Estimate",
     "Plan",
+    "ResolvedEngine",
     "ResolvedProfile",
     "Saved",
     "Sequential",
     "StorageRequest",
     "TargetKind",
     "Trial",
+    "Words",
     "WorkloadPlan",
     "blocks",
     "decode",
     "encode",
     "first_look",
     "make_plan",
+    "replica_name",
     "saved",
+    "setting_texts",
     "slugs",
     "warm_memory_bytes",
+    "words_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from groundspeed.errors import StoreError
-from groundspeed.plan.parts import PLAN_FORMAT, Plan
+from groundspeed.plan.parts import PLAN_FORMAT, EnvironmentPlan, Plan
 
 
 def encode(plan: Plan) -> bytes:
@@ -24,4 +24,11 @@ def decode(data: bytes, *, source: str) -> Plan:
             f"{source}: plan format {plan.format}, this groundspeed knows {PLAN_FORMAT}",
             f"use groundspeed {plan.groundspeed_version}",
         )
-    return plan
+    environments = tuple(_of_today(environment) for environment in plan.environments)
+    return msgspec.structs.replace(plan, environments=environments)
+
+
+def _of_today(old: EnvironmentPlan) -> EnvironmentPlan:
+    if old.postgres_version is None:
+        return old
+    return msgspec.structs.replace(old, version=old.postgres_version, postgres_version=None)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from groundspeed.plan.parts import Estimate, TargetKind
+from groundspeed.plan.parts import DATASET_BYTES_PER_SCALE, Estimate, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from groundspeed import spec
-    from groundspeed.plan.parts import EnvironmentPlan, Sequential, Trial, WorkloadPlan
+    from groundspeed.plan.parts import (
+        CapacitySearch,
+        EngineNeeds,
+        EnvironmentPlan,
+        Sequential,
+        Trial,
+        WorkloadPlan,
+    )
 
-# Measured with pgbench -i on PostgreSQL 16: scale 100 takes 1,496 MiB of table and index.
-DATASET_BYTES_PER_SCALE = 15_700_000
 EMPTY_CLUSTER_BYTES = 40 * 1024**2
 DEFAULT_MAX_WAL_BYTES = 1024**3
 DEFAULT_SHARED_BUFFERS_BYTES = 128 * 1024**2
@@ -52,16 +57,24 @@ def _buffers_bytes(environment: EnvironmentPlan) -> int:
     return setting_bytes(environment, "shared_buffers", 8192, DEFAULT_SHARED_BUFFERS_BYTES)
 
 
-def warm_memory_bytes(environments: Sequence[EnvironmentPlan], clients: int) -> int:
+def warm_memory_bytes(
+    environments: Sequence[EnvironmentPlan], clients: int, needs: EngineNeeds | None = None
+) -> int:
     """Bound what servers take that all run at once, one of them with its clients."""
     owned = [e for e in environments if e.kind is TargetKind.EMBEDDED]
+    if needs is not None:
+        return len(owned) * needs.memory_bytes
     # Beside its buffers a server has processes of its own: about as much as a few backends.
     servers_bytes = sum(_buffers_bytes(e) + 4 * BACKEND_BYTES for e in owned)
     return servers_bytes + clients * BACKEND_BYTES
 
 
-def set_up_s(environments: Sequence[EnvironmentPlan], scale: int) -> float:
+def set_up_s(
+    environments: Sequence[EnvironmentPlan], scale: int, needs: EngineNeeds | None = None
+) -> float:
     """Estimate what making the servers and their datasets takes."""
+    if needs is not None:
+        return len(environments) * needs.set_up_s
     return len(environments) * (ENVIRONMENT_SET_UP_S + INITIALISE_S_PER_SCALE * scale)
 
 
@@ -76,14 +89,31 @@ def minutes(span_s: float) -> str:
     return f"{span_s:.0f} s" if span_s < 2 * _MINUTE_S else f"{span_s / _MINUTE_S:.0f} min"
 
 
-def estimate(
+def estimate(  # noqa: PLR0913 - each names one independent circumstance
     suite: spec.Suite,
     environments: Sequence[EnvironmentPlan],
     workloads: Sequence[WorkloadPlan],
     trials: Sequence[Trial],
-    sequential: Sequential | None,
+    sequential: Sequential | CapacitySearch | None,
+    *,
+    needs: EngineNeeds | None = None,
 ) -> Estimate:
-    """Add up what a plan takes; an upper bound where it stops when it is decided."""
+    """Add up what a plan takes; an upper bound where it stops when it is decided.
+
+    `needs` are those of an environment of another engine than postgres.
+    """
+    if needs is not None:
+        load_s, wall_s, first_look_s = _times(
+            suite, environments, workloads, trials, sequential, needs=needs
+        )
+        return Estimate(
+            trial_count=len(trials),
+            load_s=load_s,
+            wall_s=wall_s,
+            disk_bytes_per_environment=needs.disk_bytes,
+            memory_bytes=needs.memory_bytes,
+            first_look_s=first_look_s,
+        )
     owned = [e for e in environments if e.kind is TargetKind.EMBEDDED]
     load_s, wall_s, first_look_s = _times(suite, environments, workloads, trials, sequential)
     wal_bytes = max(
@@ -105,16 +135,18 @@ def estimate(
     )
 
 
-def _times(
+def _times(  # noqa: PLR0913 - as above
     suite: spec.Suite,
     environments: Sequence[EnvironmentPlan],
     workloads: Sequence[WorkloadPlan],
     trials: Sequence[Trial],
-    sequential: Sequential | None,
+    sequential: Sequential | CapacitySearch | None,
+    *,
+    needs: EngineNeeds | None = None,
 ) -> tuple[float, float, float | None]:
     """Estimate load, wall time, and the time until the first answers."""
     writes = {w.name: w.writes for w in workloads}
-    to_set_up_s = set_up_s(environments, suite.scale)
+    to_set_up_s = set_up_s(environments, suite.scale, needs)
     load_s = float(sum(t.duration_s for t in trials))
     if sequential is None:
         overhead_s = sum(

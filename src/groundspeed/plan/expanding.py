@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from groundspeed.errors import SpecError
-from groundspeed.plan import estimating, ordering, rounds
+from groundspeed.plan import estimating, ladder, ordering, rounds
 from groundspeed.plan.naming import slugs
 from groundspeed.plan.parts import (
+    POSTGRES,
+    Beside,
     EnvironmentPlan,
     Plan,
+    ResolvedEngine,
     ResolvedProfile,
     StorageRequest,
     TargetKind,
     WorkloadPlan,
+    replica_name,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
     groundspeed_version: str,
     scripts: Mapping[str, str],
     profiles: Mapping[str, ResolvedProfile] | None = None,
+    engine: ResolvedEngine | None = None,
 ) -> Plan:
     """Expand a suite into its trials, in blocks shuffled by `rng`.
 
@@ -40,14 +47,17 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
     environment, in shuffled order: what the machine does to one, it does to all. `scripts` maps
     the path of each script workload to its text; a missing one raises KeyError. `profiles` has the
     storage profile of each environment that emulates one; without it only its name is planned.
-    A suite that stops when it is decided has rounds for repeats, as many as it may need. Raises
+    `engine` spells out what a suite asks of another engine than postgres.
+    A suite that stops by itself has rounds for repeats, as many as it may need. Raises
     SpecError for PostgreSQL settings that emulation cannot have, and where its time is too short to
     decide anything.
     """
-    environments = _environments(suite, profiles or {})
-    workloads = tuple(_workload(workload, scripts) for workload in suite.workloads)
-    sequential = rounds.sequential(suite, environments, workloads)
-    trials = ordering.trials(suite, environments, workloads, sequential, rng)
+    environments = _environments(suite, profiles or {}, engine)
+    workloads = tuple(_workload(workload, scripts, engine) for workload in suite.workloads)
+    needs = None if engine is None else engine.needs
+    sequential = rounds.sequential(suite, environments, workloads, needs)
+    search = ladder.capacity_search(suite, environments, workloads)
+    trials = ordering.trials(suite, environments, workloads, sequential or search, rng)
     return Plan(
         groundspeed_version=groundspeed_version,
         suite_name=suite.suite,
@@ -58,12 +68,34 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
         environments=environments,
         workloads=workloads,
         trials=trials,
-        estimate=estimating.estimate(suite, environments, workloads, trials, sequential),
+        estimate=estimating.estimate(
+            suite, environments, workloads, trials, sequential or search, needs=needs
+        ),
         probes=suite.measure.probes,
         vary=suite.vary,
         drain=suite.measure.drain,
         sequential=sequential,
+        search=search,
+        engine=suite.engine,
+        needs=needs,
+        beside=_beside(suite),
     )
+
+
+def _beside(suite: spec.Suite) -> Beside | None:
+    """Pair environments with those of a publication: by name, but where the suite says else."""
+    if suite.published is None:
+        return None
+    theirs = suite.published_environments
+    return Beside(
+        publication=suite.published,
+        environments=tuple((name, theirs.get(name, name)) for name in suite.environments),
+    )
+
+
+def setting_texts(settings: Mapping[str, object]) -> dict[str, str]:
+    """Write settings as a server's configuration has them."""
+    return {name: _setting(value) for name, value in settings.items()}
 
 
 def _setting(value: object) -> str:
@@ -73,8 +105,9 @@ def _setting(value: object) -> str:
 
 
 def _environments(
-    suite: spec.Suite, profiles: Mapping[str, ResolvedProfile]
+    suite: spec.Suite, profiles: Mapping[str, ResolvedProfile], engine: ResolvedEngine | None
 ) -> tuple[EnvironmentPlan, ...]:
+    options = {} if engine is None else engine.options
     plans: list[EnvironmentPlan] = []
     for (name, asked), slug in zip(
         suite.environments.items(), slugs(tuple(suite.environments)), strict=True
@@ -87,11 +120,48 @@ def _environments(
                     kind=TargetKind.SERVER,
                     dsn=asked.dsn,
                     password_env=asked.password_env,
+                    options=options.get(name, ()),
                 )
             )
             continue
-        plans.append(_embedded(suite, name, slug, asked, profiles.get(name)))
+        made = _embedded(suite, name, slug, asked, profiles.get(name))
+        if engine is not None:
+            needed = engine.needs.least_memory_bytes
+            made = msgspec.structs.replace(made, options=options[name], server_bytes=needed)
+        if asked.replica is not None:
+            made = _with_replica(made, asked.replica, profiles, options)
+        plans.append(made)
     return tuple(plans)
+
+
+def _with_replica(
+    primary: EnvironmentPlan,
+    asked: spec.Replica,
+    profiles: Mapping[str, ResolvedProfile],
+    options: Mapping[str, tuple[tuple[str, str], ...]],
+) -> EnvironmentPlan:
+    """Add a second server: as the first one where nothing else is asked, on its own storage."""
+    name = replica_name(primary.name)
+    replica = msgspec.structs.replace(
+        primary,
+        name=name,
+        slug=f"{primary.slug}-replica",
+        storage=_storage(asked.storage, profiles.get(name)),
+        settings=tuple(setting_texts(asked.settings).items()),
+        memory_bytes=asked.memory,
+        options=options.get(name, ()),
+    )
+    return msgspec.structs.replace(primary, replica=replica)
+
+
+def _storage(asked: spec.Storage, profile: ResolvedProfile | None) -> StorageRequest:
+    label = asked.emulate if isinstance(asked.emulate, str) else None
+    return StorageRequest(
+        directory=asked.directory,
+        emulate=profile.label if profile else label,
+        wal_directory=asked.wal_directory,
+        profile=profile.json if profile else None,
+    )
 
 
 def _embedded(
@@ -101,24 +171,19 @@ def _embedded(
     asked: spec.EmbeddedEnvironment,
     profile: ResolvedProfile | None,
 ) -> EnvironmentPlan:
-    emulate = asked.storage.emulate
-    label = emulate if isinstance(emulate, str) else None
-    if emulate is not None:
+    if asked.storage.emulate is not None:
         _refuse_unseen_io(suite, name, asked)
-    settings = {**suite.postgres.settings, **asked.settings}
+    is_postgres = suite.engine == POSTGRES
+    ours = suite.postgres.settings if is_postgres else suite.settings
+    settings = {**ours, **asked.settings}
     return EnvironmentPlan(
         name=name,
         slug=slug,
         kind=TargetKind.EMBEDDED,
-        storage=StorageRequest(
-            directory=asked.storage.directory,
-            emulate=profile.label if profile else label,
-            wal_directory=asked.storage.wal_directory,
-            profile=profile.json if profile else None,
-        ),
-        postgres_version=asked.version or suite.postgres.version,
-        bin_dir=asked.bin_dir or suite.postgres.bin_dir,
-        settings=tuple((key, _setting(value)) for key, value in settings.items()),
+        storage=_storage(asked.storage, profile),
+        version=asked.version or (suite.postgres.version if is_postgres else None),
+        bin_dir=asked.bin_dir or (suite.postgres.bin_dir if is_postgres else None),
+        settings=tuple(setting_texts(settings).items()),
         listen=asked.listen,
         memory_bytes=asked.memory,
     )
@@ -136,7 +201,14 @@ def _refuse_unseen_io(suite: spec.Suite, name: str, asked: spec.EmbeddedEnvironm
         )
 
 
-def _workload(asked: spec.Workload, scripts: Mapping[str, str]) -> WorkloadPlan:
+def _workload(
+    asked: spec.Workload, scripts: Mapping[str, str], engine: ResolvedEngine | None
+) -> WorkloadPlan:
     if isinstance(asked, str):
         return WorkloadPlan(name=asked, writes=asked != "select-only")
-    return WorkloadPlan(name=asked.name, script=scripts[asked.script], writes=asked.writes)
+    if engine is not None:
+        load = engine.loads[asked.name]
+        own_s = getattr(asked, "duration", None)
+        return WorkloadPlan(name=asked.name, writes=asked.writes, load=load, duration_s=own_s)
+    script = scripts[asked.script]  # type: ignore[union-attr] # a suite has scripts or an engine
+    return WorkloadPlan(name=asked.name, script=script, writes=asked.writes)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from groundspeed.plan import rounds
 from groundspeed.plan.naming import slugs
-from groundspeed.plan.parts import Cell, Trial
+from groundspeed.plan.parts import Cell, Sequential, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
     from groundspeed import spec
-    from groundspeed.plan.parts import EnvironmentPlan, Sequential, WorkloadPlan
+    from groundspeed.plan.parts import CapacitySearch, EnvironmentPlan, WorkloadPlan
     from groundspeed.plan.rounds import Combination
 
 
@@ -31,7 +31,7 @@ def trials(
     suite: spec.Suite,
     environments: Sequence[EnvironmentPlan],
     workloads: Sequence[WorkloadPlan],
-    sequential: Sequential | None,
+    stopping: Sequential | CapacitySearch | None,
     rng: Random,
 ) -> tuple[Trial, ...]:
     """Put every combination into a block, once in each repeat or round, in shuffled order.
@@ -39,9 +39,10 @@ def trials(
     Blocks are shuffled within a repeat, not over all repeats: an interrupted run then has seen
     every cell about equally often.
     """
-    repeats = suite.measure.repeats if sequential is None else sequential.round_count
+    repeats = suite.measure.repeats if stopping is None else stopping.round_count
     combinations = rounds.combinations(suite, workloads)
-    twins = rounds.Twins(combinations, sequential)
+    # Only comparisons have a noise floor; a search compares slices with its bound.
+    twins = rounds.Twins(combinations, stopping if isinstance(stopping, Sequential) else None)
     stems = dict(zip((w.name for w in workloads), slugs([w.name for w in workloads]), strict=True))
     found: list[Trial] = []
     block_index = 0
@@ -53,7 +54,7 @@ def trials(
                 block_index=block_index,
                 repeat_index=repeat_index,
                 where=f"{stems[workload.name]}-c{clients}-j{threads}",
-                duration_s=round(rounds.duration_s(suite, workload)),
+                duration_s=round(rounds.duration_s(suite, workload, clients)),
                 random_seed=rng.getrandbits(31),
             )
             sides = _sides(environments, doubled=combination in doubled)

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 PLAN_FORMAT = 1
+# The engine of plans that name none.
+POSTGRES = "postgres"
+
+# Measured with pgbench -i on PostgreSQL 16: scale 100 takes 1,496 MiB of table and index.
+DATASET_BYTES_PER_SCALE = 15_700_000
 
 # A pgbench command of a script, in any case.
 _SLEEP = re.compile(r"^\s*\\sleep\b", re.MULTILINE | re.IGNORECASE)
@@ -19,6 +24,8 @@ class TargetKind(Enum):
 
     EMBEDDED = "embedded"
     SERVER = "server"
+    # Of figures that were imported: nobody here can start it again.
+    IMPORTED = "imported"
 
 
 class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +50,9 @@ class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     kind: TargetKind
     storage: StorageRequest | None = None
+    # Major version of the server; None takes what there is, which postgres does not.
+    version: int | None = None
+    # Of plans that are older, where `decode` moves it to `version`.
     postgres_version: int | None = None
     bin_dir: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
@@ -52,6 +62,43 @@ class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
     password_env: str | None = None
     # Of the emulated machine: what its server and its page cache have together.
     memory_bytes: int | None = None
+    # Memory that its data set takes in the server, for another engine than postgres.
+    server_bytes: int | None = None
+    # What only its engine understands, checked and spelt out by that one.
+    options: tuple[tuple[str, str], ...] = ()
+    # A second server that follows the first; the load goes to the first alone.
+    replica: EnvironmentPlan | None = None
+
+
+def replica_name(environment: str) -> str:
+    """Give the name of the second server of an environment; no suite can name one so."""
+    return f"{environment}/replica"
+
+
+class EngineNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What one environment of an engine needs; upper bounds, but for the time.
+
+    With less than the least it fails for sure: that is what its data set takes alone.
+    """
+
+    disk_bytes: int
+    memory_bytes: int
+    set_up_s: float
+    least_disk_bytes: int = 0
+    least_memory_bytes: int = 0
+
+
+class ResolvedEngine(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine that a suite asked for, found: what its options mean, spelt out.
+
+    `loads` are options by workload, `options` by environment; those of its replica are under
+    `replica_name`.
+    """
+
+    name: str
+    loads: dict[str, tuple[tuple[str, str], ...]]
+    options: dict[str, tuple[tuple[str, str], ...]]
+    needs: EngineNeeds
 
 
 class ResolvedProfile(NamedTuple):
@@ -62,11 +109,17 @@ class ResolvedProfile(NamedTuple):
 
 
 class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the clients do: a built-in pgbench script or the text of the user's own."""
+    """What the clients do: a built-in pgbench script or the text of the user's own.
+
+    Of another engine it is `load`: options of its load tool, checked and spelt out by that one.
+    """
 
     name: str
     script: str | None = None
     writes: bool
+    load: tuple[tuple[str, str], ...] = ()
+    # Of its trials, where it differs from the others'.
+    duration_s: float | None = None
 
     @property
     def pauses(self) -> bool:
@@ -75,7 +128,10 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One combination of factors."""
+    """One combination of factors.
+
+    Of imported figures alone, `threads` or `scale` is 0 where the source does not tell.
+    """
 
     environment: str
     workload: str
@@ -127,6 +183,40 @@ class Sequential(msgspec.Struct, frozen=True, kw_only=True):
     watched_round_count: int
 
 
+class CapacitySearch(msgspec.Struct, frozen=True, kw_only=True):
+    """How a plan searches the highest rate at which p99 latency stays within `bound_s`.
+
+    Its rounds are the repeats of its trials. Those of the first round are closed loops, the others
+    are slots: the rate of each follows from the records before it, see `analyse.capacity`. A cell
+    is found when the ends of its interval are within `within_ratio` of each other; slices that all
+    agree need about `first_look_count` rounds for that. Times as those of `Sequential`.
+    """
+
+    bound_s: float
+    within_ratio: float
+    at_most_s: float
+    first_look_count: int
+    round_count: int
+    set_up_s: float
+    between_s: float
+    watched_round_count: int
+
+    @property
+    def step_ratio(self) -> float:
+        """From one rate to the next: an interval is at least two of them."""
+        return self.within_ratio / 2
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """A publication of the catalogue whose figures stand beside those of the run.
+
+    `environments` are pairs: a name of ours, and what the publication calls the same.
+    """
+
+    publication: str
+    environments: tuple[tuple[str, str], ...]
+
+
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """What running the plan will take. Times are rough; sizes are upper bounds."""
 
@@ -162,6 +252,28 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     drain: bool = False
     # None where every trial of the plan is measured, whatever comes of it.
     sequential: Sequential | None = None
+    # None where no rate is searched; never beside `sequential`.
+    search: CapacitySearch | None = None
+    # A name that the rooms of tools, targets and probes know.
+    engine: str = POSTGRES
+    # Of one environment; None where the scale tells.
+    needs: EngineNeeds | None = None
+    # None where the suite names no publication.
+    beside: Beside | None = None
+
+    @property
+    def stopping(self) -> Sequential | CapacitySearch | None:
+        """How it stops before its last trial; None where every trial is measured."""
+        return self.sequential or self.search
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its trials are figures of others, which cannot be measured again."""
+        return any(e.kind is TargetKind.IMPORTED for e in self.environments)
+
+    def dataset_bytes(self, scale: int) -> int | None:
+        """Size of what reads may have to fetch from storage; None for one all in memory."""
+        return scale * DATASET_BYTES_PER_SCALE if self.engine == POSTGRES else None
 
     def environment(self, name: str) -> EnvironmentPlan:
         """Find an environment by name. Raises StopIteration when there is none."""

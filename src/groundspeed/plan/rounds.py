@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from groundspeed import spec
-    from groundspeed.plan.parts import EnvironmentPlan, WorkloadPlan
+    from groundspeed.plan.parts import EngineNeeds, EnvironmentPlan, WorkloadPlan
 
 # pgbench -T takes whole seconds. One is enough for reads from memory; writes wait for a device
 # whose mood changes within tenths of a second, and two average over more of it.
@@ -24,14 +24,17 @@ SLICE_READ_S = 1.0
 SLICE_WRITE_S = 2.0
 # A/A pairs of each workload by the first look; the fewest that tell a noise floor.
 AA_PAIRS = 12
+# pgbench counts its time from before its clients connect: 100 of them took 0.2 to 0.4 s on an idle
+# machine, 2.6 s on a busy one, and of a slice of 1 s nothing was left. A second more is given where
+# they would take more than a tenth of one.
+_CONNECT_S, _SPARE_RATIO = 0.004, 0.9
 # Of all comparisons together; half of it is spent at the first look, see stats.sequential.
 ERROR_RATIO = 0.05
 FIRST_SHARE_RATIO = 0.5
 # Starting to watch takes a third of a second, in which a slice could be half measured. What holds a
 # cell back shows in a few slices; those of one block are all watched, or none is.
 _WATCHED_ROUNDS = 3
-# What is not decided by so many times the first look needs a longer run, not a larger plan: the
-# width of an interval goes with the root of its pairs.
+# Cells that are decided leave their time to the others, so there are more rounds than would fit.
 _MOST_LOOKS_RATIO = 4
 
 
@@ -59,12 +62,17 @@ def _threads(suite: spec.Suite, clients: int) -> tuple[int, ...]:
     return tuple(threads for threads in suite.threads if threads <= clients)
 
 
-def duration_s(suite: spec.Suite, workload: WorkloadPlan) -> float:
+def duration_s(suite: spec.Suite, workload: WorkloadPlan, clients: int) -> float:
     """Say how long a trial of a workload is."""
+    if workload.duration_s is not None:
+        return workload.duration_s
     if suite.measure.until is None:
         return suite.measure.duration
+    if suite.measure.until == "capacity":
+        return suite.measure.capacity_slice_s
     if suite.measure.slice == "auto":
-        return SLICE_WRITE_S if workload.writes else SLICE_READ_S
+        slice_s = SLICE_WRITE_S if workload.writes else SLICE_READ_S
+        return slice_s + math.floor(clients * _CONNECT_S + _SPARE_RATIO)
     return suite.measure.slice
 
 
@@ -103,19 +111,20 @@ def sequential(
     suite: spec.Suite,
     environments: Sequence[EnvironmentPlan],
     workloads: Sequence[WorkloadPlan],
+    needs: EngineNeeds | None = None,
 ) -> Sequential | None:
     """Choose how many rounds a plan has; None where the suite does not stop when it is decided.
 
     More than the time allows for all cells, as those that are decided leave theirs to the others.
     Raises SpecError when not even the first look fits into the time.
     """
-    if suite.measure.until is None:
+    if suite.measure.until != "decided":
         return None
     cells = combinations(suite, workloads)
     family_count = len(cells) * (len(environments) - 1)
     first = first_look(family_count)
     watched = 0 if suite.measure.probes == "off" else _WATCHED_ROUNDS
-    set_up_s = estimating.set_up_s(environments, suite.scale)
+    set_up_s = estimating.set_up_s(environments, suite.scale, needs)
     at_most_s = suite.measure.at_most
     first_s = set_up_s + first * _round_s(suite, cells, len(environments), first)
     first_s += watched * len(cells) * len(environments) * estimating.WATCHING_S
@@ -126,11 +135,13 @@ def sequential(
             f" {estimating.minutes(at_most_s)}",
             f"nothing can be decided sooner: give at_most more than {needed}, or compare less",
         )
+    # As many as there is time for where nothing is decided: small differences take hundreds.
+    whole = int((at_most_s - set_up_s) / _round_s(suite, cells, len(environments), first))
     return Sequential(
         margin_ratio=suite.measure.margin,
         at_most_s=at_most_s,
         first_look_count=first,
-        round_count=_MOST_LOOKS_RATIO * first,
+        round_count=max(_MOST_LOOKS_RATIO * first, whole),
         family_count=family_count,
         set_up_s=set_up_s,
         between_s=estimating.SLICE_BETWEEN_S,
@@ -153,7 +164,7 @@ def _round_s(
 
 def _slice_s(suite: spec.Suite, cell: Combination) -> float:
     return estimating.slice_wall_s(
-        duration_s(suite, cell.workload) + suite.measure.warm_up,
+        duration_s(suite, cell.workload, cell.clients) + suite.measure.warm_up,
         clients=cell.clients,
         scale=suite.scale,
         writes=cell.workload.writes,

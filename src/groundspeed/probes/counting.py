@@ -166,6 +166,8 @@ class Count:
             waits=merged.waits,
             events=merged.events,
             postgres=merged.postgres,
+            serving=merged.serving,
+            persistence=merged.persistence,
             host=merged.host,
             costs=merged.costs,
             absent=merged.absent,
@@ -178,6 +180,8 @@ def merge(parts: Sequence[Part]) -> Part:
     return Part(
         host=next((p.host for p in parts if p.host is not None), None),
         postgres=next((p.postgres for p in parts if p.postgres is not None), None),
+        serving=next((p.serving for p in parts if p.serving is not None), None),
+        persistence=next((p.persistence for p in parts if p.persistence is not None), None),
         waits=tuple(wait for p in parts for wait in p.waits),
         wait_source=next((p.wait_source for p in parts if p.wait_source is not None), None),
         activity_sample_count=sum(p.activity_sample_count for p in parts),

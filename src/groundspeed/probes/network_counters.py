@@ -6,6 +6,7 @@ import ipaddress
 import socket
 import struct
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import conninfo as connections
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOPBACK = "lo"
+_LIBPQ_SCHEMES = frozenset({"postgres", "postgresql"})
 _REJECTS = 0x200  # RTF_REJECT
 # Fields of a line of /proc/net/dev behind the name.
 _RECEIVED, _SENT = 0, 8
@@ -109,20 +111,12 @@ class NetworkCounters:
 def interface_of(conninfo: str, variables: Mapping[str, str], proc: Path) -> str | None:
     """Find the interface to a server; None for a unix socket. Raises NetworkUnseenError.
 
-    `variables` are libpq's. A name is looked up and nothing is sent to the server. Of several
-    hosts the first is taken.
+    `variables` are libpq's; of a URL that is none of libpq's they do not count. A name is looked up
+    and nothing is sent to the server. Of several hosts the first is taken.
     """
-    try:
-        parameters = connections.conninfo_to_dict(conninfo)
-    except psycopg.Error as error:
-        raise NetworkUnseenError("the connection string cannot be read") from error
-    told = (
-        parameters.get("hostaddr"),
-        variables.get("PGHOSTADDR"),
-        parameters.get("host"),
-        variables.get("PGHOST"),
-    )
-    host = next((str(one) for one in told if one), "").split(",")[0]
+    host = _host_of_url(conninfo)
+    if host is None:
+        host = _host_of_libpq(conninfo, variables)
     if not host or host.startswith(("/", "@")):
         return None
     try:
@@ -134,6 +128,34 @@ def interface_of(conninfo: str, variables: Mapping[str, str], proc: Path) -> str
     if interface is None:
         raise NetworkUnseenError(f"no route leads to {address}")
     return interface
+
+
+def _host_of_url(conninfo: str) -> str | None:
+    """Give the host of a URL of another kind of server, empty for a socket; None where it is none.
+
+    Raises NetworkUnseenError.
+    """
+    scheme, mark, _ = conninfo.partition("://")
+    if not mark or scheme in _LIBPQ_SCHEMES or not scheme.isalnum():
+        return None
+    try:
+        return urlsplit(conninfo).hostname or ""
+    except ValueError as error:
+        raise NetworkUnseenError("the URL of the server cannot be read") from error
+
+
+def _host_of_libpq(conninfo: str, variables: Mapping[str, str]) -> str:
+    try:
+        parameters = connections.conninfo_to_dict(conninfo)
+    except psycopg.Error as error:
+        raise NetworkUnseenError("the connection string cannot be read") from error
+    told = (
+        parameters.get("hostaddr"),
+        variables.get("PGHOSTADDR"),
+        parameters.get("host"),
+        variables.get("PGHOST"),
+    )
+    return next((str(one) for one in told if one), "").split(",")[0]
 
 
 def _is_here(address: IPv4Address | IPv6Address) -> bool:

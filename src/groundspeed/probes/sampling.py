@@ -13,9 +13,11 @@ import msgspec
 from groundspeed.record.evidence import (
     Absent,
     HostWork,
+    PersistenceWork,
     PostgresWork,
     ProbeCost,
     ServerEvent,
+    ServingWork,
     WaitCount,
 )
 
@@ -28,6 +30,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     host: HostWork | None = None
     postgres: PostgresWork | None = None
+    serving: ServingWork | None = None
+    persistence: PersistenceWork | None = None
     waits: tuple[WaitCount, ...] = ()
     wait_source: str | None = None
     activity_sample_count: int = 0

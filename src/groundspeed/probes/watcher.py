@@ -65,9 +65,9 @@ def samplers_for(level: ProbeLevel, points: WatchPoints) -> Openers:
         return MachineSampler(points, proc=Path("/proc"), sys=Path("/sys"))
 
     def database() -> Sampler:
-        from groundspeed.probes.database import DatabaseSampler  # noqa: PLC0415 - see above
+        from groundspeed.probes.engines import sampler  # noqa: PLC0415 - see above
 
-        return DatabaseSampler(points, waits=level is ProbeLevel.FULL)
+        return sampler(level, points)
 
     return {"machine": machine, "database": database}
 

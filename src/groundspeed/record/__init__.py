@@ -6,22 +6,29 @@ and judges nothing.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import msgspec
 
 from groundspeed.errors import StoreError
-from groundspeed.plan import Trial
+from groundspeed.plan import POSTGRES, Trial
 from groundspeed.record.evidence import Evidence, Series
+from groundspeed.record.imported import UNKNOWN, Imported, ImportKind
 from groundspeed.record.storage import CreditsLeft, StorageFacts, StorageSecond, StorageWork
 
 __all__ = [
     "PLACE_SETTINGS",
     "RECORD_FORMAT",
+    "UNKNOWN",
     "Caution",
     "CreditsLeft",
     "Evidence",
     "Failed",
     "Histogram",
     "HostFacts",
+    "ImportKind",
+    "Imported",
     "LagSummary",
     "LagTotals",
     "LatencySummary",
@@ -72,7 +79,8 @@ class Histogram(msgspec.Struct, frozen=True, kw_only=True):
 class LatencySummary(msgspec.Struct, frozen=True, kw_only=True):
     """Latency of the transactions that succeeded, from the transaction log; seconds.
 
-    Percentiles have the relative error of the histogram (at most 1%); the maximum is exact.
+    Percentiles have the relative error of the histogram (at most 1%); the maximum is exact. NaN is
+    what the source of an imported record does not tell; in the file it is null.
     """
 
     mean_s: float
@@ -86,7 +94,10 @@ class LatencySummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LagSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """How late transactions started against their schedule (only with a rate); seconds."""
+    """How late transactions started against their schedule (only with a rate); seconds.
+
+    NaN as in `LatencySummary`.
+    """
 
     mean_s: float
     p99_s: float
@@ -152,22 +163,26 @@ class SecondRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measured"):
-    """A trial that ran to its end and did what was asked."""
+    """A trial that ran to its end and did what was asked.
+
+    Counts are None where the source of an imported record does not tell them.
+    """
 
     tps_per_s: float
-    transaction_count: int
-    failed_count: int
-    serialization_failure_count: int
-    deadlock_failure_count: int
-    retried_count: int
-    retries_count: int
+    transaction_count: int | None
+    failed_count: int | None
+    serialization_failure_count: int | None
+    deadlock_failure_count: int | None
+    retried_count: int | None
+    retries_count: int | None
     # Not sent at all because their schedule was over the latency limit already (with a rate).
-    skipped_count: int
+    skipped_count: int | None
     over_limit_count: int | None = None
     initial_connection_s: float | None = None
     latency: LatencySummary
     schedule_lag: LagSummary | None = None
-    # Share of the transactions that were logged; below 1 the percentiles rest on a sample.
+    # Share of the transactions that were logged; below 1 the percentiles rest on a sample. 0
+    # without a log: then there are none, and no histogram.
     log_sampling_ratio: float
     histogram: Histogram
 
@@ -242,12 +257,20 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     groundspeed_version: str
     command: tuple[str, ...] = ()
+    # A name as `Plan.engine`.
+    engine: str = POSTGRES
+    # The load tool.
+    tool: str = "pgbench"
+    tool_version: str | None = None
+    # Of records that are older, where `decode` moves it to `tool_version`.
     pgbench_version: str | None = None
     server: ServerFacts | None = None
     host: HostFacts | None = None
     storage: StorageFacts | None = None
     # How write trials come to start from the same state, see docs/method.md.
     reset: str | None = None
+    # None for what groundspeed measured itself.
+    imported: Imported | None = None
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,10 +310,32 @@ def encode(record: Record) -> bytes:
 
 def decode(line: bytes) -> Record:
     """Read one line. Raises msgspec.DecodeError for a torn one, StoreError for a later format."""
-    record = _DECODER.decode(line)
+    try:
+        record = _DECODER.decode(line)
+    except msgspec.ValidationError:
+        record = _with_unknown(line)
     if record.format != RECORD_FORMAT:
         raise StoreError(
             f"record format {record.format}, this groundspeed knows {RECORD_FORMAT}",
             f"use groundspeed {record.provenance.groundspeed_version}",
         )
-    return record
+    old = record.provenance
+    if old.pgbench_version is None:
+        return record
+    moved = msgspec.structs.replace(old, tool_version=old.pgbench_version, pgbench_version=None)
+    return msgspec.structs.replace(record, provenance=moved)
+
+
+def _with_unknown(line: bytes) -> Record:
+    """Read a record whose source did not tell all: JSON has null for what is NaN in memory."""
+    try:
+        whole = msgspec.json.decode(line, type=dict[str, Any])
+    except UnicodeDecodeError as error:
+        # Only here every string is looked at.
+        raise msgspec.DecodeError(str(error)) from None
+    outcome = whole.get("outcome")
+    for name in ("latency", "schedule_lag"):
+        part = outcome.get(name) if isinstance(outcome, dict) else None
+        if isinstance(part, dict):
+            part.update({field: math.nan for field, value in part.items() if value is None})
+    return msgspec.convert(whole, Record)

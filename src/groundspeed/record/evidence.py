@@ -50,6 +50,10 @@ class WaitCount(msgspec.Struct, frozen=True, kw_only=True):
     nothing. Idle sessions and ClientRead are no database time and not here. `backend_type` is the
     server's own word for background processes, "" for clients. Mean sessions in this wait:
     sample_count / Evidence.activity_sample_count.
+
+    Of a server with one thread for all clients (`Evidence.serving`) samples are of that thread, and
+    all clients wait while it waits: "CPU" where it runs or wants to, else "IO" with `LogSync`,
+    `LogWrite` or `Device` (asleep in an emulated one), or "Other"; waiting for clients is not here.
     """
 
     group: WaitGroup
@@ -65,6 +69,11 @@ class EventKind(Enum):
     CHECKPOINT = "checkpoint"
     AUTOVACUUM = "autovacuum"
     WAL_SWITCH = "wal-switch"
+    # Of a server whose data are in memory: a child writes all of them, or their log anew.
+    SNAPSHOT = "snapshot"
+    LOG_REWRITE = "log-rewrite"
+    # Writes went on without waiting any longer for a sync of the log that took too long.
+    DELAYED_SYNC = "delayed-sync"
 
 
 class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,6 +225,72 @@ class PostgresWork(msgspec.Struct, frozen=True, kw_only=True):
     statements: tuple[StatementWork, ...] = ()
 
 
+class LogSync(Enum):
+    """When a server that keeps a log of its writes brings it onto the device."""
+
+    NO_LOG = "no log"
+    EACH_WRITE = "each write"
+    EACH_SECOND = "each second"
+    SYSTEM = "left to the system"
+
+
+class Delay(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of delay that the server itself timed; `name` is its own word for it."""
+
+    name: str
+    count: int
+    total_s: float
+    longest_s: float
+
+
+class ServingWork(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that keeps its data in memory and serves all clients from one thread.
+
+    Counts are growth over the trial, memory is the most that was seen. `main_busy_ratio` is what
+    that thread ran, of one core; `main_ready_ratio` how long it waited to be let on a core.
+    `slow_count` are the commands that the server found slow by its own threshold.
+    """
+
+    request_count: int | None = None
+    new_client_count: int | None = None
+    client_peak_count: int | None = None
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    main_busy_ratio: float | None = None
+    main_ready_ratio: float | None = None
+    memory_peak_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    eviction_count: int | None = None
+    key_count: int | None = None
+    slow_count: int | None = None
+    slowest_s: float | None = None
+    round_trip_s: float | None = None
+    replication_lag_bytes: int | None = None
+    delays: tuple[Delay, ...] = ()
+
+
+class PersistenceWork(msgspec.Struct, frozen=True, kw_only=True):
+    """How such a server brought its data onto a device meanwhile; growth over the trial.
+
+    `log_bytes` were appended to its log; None without one, and where it was written anew too often
+    to tell. `pending_sync_s` are seconds at whose end a sync in the background was not done;
+    `delayed_sync_count` is how often a write waited until it was, and gave up. `rewrite_s` and
+    `snapshot_s` are the time in which a child wrote the log anew, or all data; `copied_bytes` the
+    most memory that had to be copied meanwhile.
+    """
+
+    log_sync: LogSync | None = None
+    log_bytes: int | None = None
+    pending_sync_s: float | None = None
+    delayed_sync_count: int | None = None
+    fork_count: int | None = None
+    fork_s: float | None = None
+    longest_fork_s: float | None = None
+    rewrite_s: float | None = None
+    snapshot_s: float | None = None
+    copied_bytes: int | None = None
+
+
 class CpuWork(msgspec.Struct, frozen=True, kw_only=True):
     """Who burnt the processors, in cores (1.5 = one and a half cores, mean over the trial).
 
@@ -336,6 +411,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
                                client, bufferpin, timeout, extension, other
     background_<class>_count   the same for the server's own processes
     wal_bytes_per_s, blocks_read_per_s, commits_per_s
+    requests_per_s, clients_count, received_bytes_per_s, sent_bytes_per_s, evictions_per_s,
+    memory_used_bytes, latest_fork_s      of a server that keeps its data in memory
+    log_bytes_per_s, log_size_bytes, pending_syncs_count, delayed_syncs_count   its log
+    log_rewrite_ratio, snapshot_ratio     1 where a child was at it, else 0
+    main_busy_ratio                       what its one thread for all clients ran
+    main_cpu_ratio, main_log_ratio, main_device_ratio, main_other_ratio   where it was seen
     """
 
     columns: tuple[str, ...] = ()
@@ -349,7 +430,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """All that probes saw during one trial.
 
-    `wait_source` is "pg_stat_activity" or "pg_wait_sampling", None without waits.
+    `wait_source` is "pg_stat_activity" or "pg_wait_sampling", None without waits; of a server with
+    one thread for all clients it is the kernel's file on that thread.
     `started_at_s` is the wall clock (since 1970) at second 0.
     """
 
@@ -361,6 +443,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     waits: tuple[WaitCount, ...] = ()
     events: tuple[ServerEvent, ...] = ()
     postgres: PostgresWork | None = None
+    serving: ServingWork | None = None
+    persistence: PersistenceWork | None = None
     host: HostWork | None = None
     costs: tuple[ProbeCost, ...] = ()
     absent: tuple[Absent, ...] = ()

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groundspeed.report.scaling import NOTHING
 from groundspeed.report.terminal_text import plain
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _print_choice(row: ChoiceRow, columns: int, console: Console) -> None:
     line = plain(row.purpose)
     line.pad_right(columns - cell_len(row.purpose) + 2)
     line.append_text(best)
-    if row.is_decided:
+    if row.is_decided and row.runner_up != NOTHING:
         line.append_text(Text.assemble("  then ", plain(row.runner_up)))
     line.append_text(Text.assemble(plain(f"  by {row.by}", "dim")))
     console.print(line)

@@ -36,7 +36,7 @@ def _row(choice: Choice, findings: Findings) -> ChoiceRow:
         purpose=choice.purpose.value,
         by=f"{choice.by}: {of}",
         best=name(choice.best),
-        runner_up=NOTHING if choice.best is None else name(choice.runner_up),
+        runner_up=NOTHING if choice.best is None or choice.is_alone else name(choice.runner_up),
         reason=choice.reason,
         is_decided=choice.best is not None,
     )

@@ -24,7 +24,8 @@ def to_json(found: Sequence[Compared]) -> str:
 
     `kind` is "groundspeed-compare"; `comparisons` has one object for each pair of sides, with its
     `baseline`, its `candidate`, whether it `is_paired`, and `cells`: the factors, `tps_ratio` and
-    `p99_ratio` as `estimate`, `low` and `high`, the `answer` and the bottleneck of each side.
+    `p99_ratio` as `estimate`, `low` and `high`, the `answer` and the bottleneck of each side;
+    `means` are geometric means of the ratios of TPS, by workload.
     """
     document = {
         "kind": "groundspeed-compare",

@@ -30,6 +30,7 @@ def _render(compared: Compared) -> str:
         table(titles, _TEXT_COLUMNS, rows),
         f"Ratios with 95% intervals; {page.how}. A p99 ratio above 1 is a longer latency.",
     ]
+    parts += [escape(mean) for mean in page.means]
     doubts = (*page.reasons, *page.missing, *page.doubts)
     if doubts:
         parts.append("\n".join(f"- {escape(doubt)}" for doubt in doubts))

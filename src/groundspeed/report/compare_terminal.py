@@ -47,6 +47,8 @@ def _render(page: CompareView, console: Console) -> None:
     console.print(
         plain(f"Ratios with 95% intervals; {page.how}. A p99 above 1 is a longer latency.", "dim")
     )
+    for line in page.means:
+        console.print(plain(line))
     for line in (*page.reasons, *page.missing):
         console.print(plain(line, "dim"))
     console.print()

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundspeed.analyse.advice.wording import mean_sentence
 from groundspeed.analyse.findings import Answer
 from groundspeed.report.evidence_words import diagnosis_name
 from groundspeed.report.scaling import NOTHING, format_ratio, format_span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from groundspeed.analyse.sides import Place
     from groundspeed.analyse.two_sides import CellCompared, Compared
@@ -44,6 +45,8 @@ class CompareView(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[tuple[str, str, str], ...]
     doubts: tuple[str, ...]
     missing: tuple[str, ...]
+    # One sentence for each workload with several cells.
+    means: tuple[str, ...] = ()
 
 
 def compare_view(compared: Compared) -> CompareView:
@@ -78,7 +81,20 @@ def compare_view(compared: Compared) -> CompareView:
             *_missing(compared.only_baseline, compared.baseline),
             *_missing(compared.only_candidate, compared.candidate),
         ),
+        means=tuple(
+            mean_sentence([mean], _labels(compared))
+            for mean in compared.means
+            if mean.low is not None
+        ),
     )
+
+
+def _labels(compared: Compared) -> Callable[[str], str]:
+    labels = {
+        compared.baseline: compared.baseline_label,
+        compared.candidate: compared.candidate_label,
+    }
+    return labels.__getitem__
 
 
 def _missing(places: Sequence[Place], name: str) -> list[str]:

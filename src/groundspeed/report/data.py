@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from groundspeed.analyse.advice import advise
+from groundspeed.analyse.advice import advise, saving_sentence
+from groundspeed.analyse.beside import beside
 from groundspeed.report import why_data
+from groundspeed.report.beside_view import CAVEAT, order_sentence
 from groundspeed.report.why_view import Whys
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _METRICS = ("tps_per_s", "mean_s", "p50_s", "p95_s", "p99_s", "p999_s", "max_s")
+_CAPACITY = ("bound_s", "rate_per_s", "low_per_s", "high_per_s", "state")
 _STATISTICS = ("median", "low", "high", "minimum", "maximum")
 _AS_THEY_ARE = (
     "suite_name",
@@ -44,6 +47,7 @@ _AS_THEY_ARE = (
     "emulated",
     "device_work",
     "scalings",
+    "capacities",
 )
 
 
@@ -65,6 +69,19 @@ def to_json(findings: Findings) -> str:
     `scalings` the throughput over clients with its fit. Without probes they are null or empty. The
     evidence itself and the series by second are left out: they are in the run directory.
 
+    `saved` is what a run saved that stopped when it was decided: its load in seconds, that of a
+    fixed design, of the shortest one that can decide anything, and the `sentence` of the report;
+    null for a fixed design. `means` are geometric means of ratios, by workload.
+
+    `capacities` has for each cell of a run that searched it the highest `rate_per_s` that holds
+    p99 latency within `bound_s`, its interval `low_per_s` to `high_per_s`, a `state`, what makes it
+    break and every slice with its rate and p99. Empty without a search.
+
+    `published` has what the suite names of a publication: `tables`, one for each workload, with the
+    rows of its environments (`ratio` to the baseline, `published_ratio` from `low` to `high`, and
+    `off_ratio`, the first over the second), every pair of environments that is published apart with
+    its `order`, and a `sentence`; null where the suite names none.
+
     `advice` has `findings`, each a `sentence` with its `topic` and `cells`, and `choices`: for each
     `purpose` the environment that is `best`, its `runner_up` and the `reason`; null: not decided.
     """
@@ -80,10 +97,37 @@ def to_json(findings: Findings) -> str:
     ]
     document["why"] = [why_data.cell_diagnosis(d) for d in findings.diagnoses]
     document["guards"] = msgspec.to_builtins(whys.ordered)
+    document["means"] = msgspec.to_builtins(findings.means)
+    document["saved"] = _saved(findings)
     document["advice"] = msgspec.to_builtins(advise(findings))
+    document["published"] = _published(findings)
     document["trials"] = [why_data.trial_in_short(t) for t in findings.trials]
     # msgspec writes what is no number as null, which JSON has instead of NaN.
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _published(findings: Findings) -> dict[str, Any] | None:
+    if findings.publication is None:
+        return None
+    told = findings.publication
+    return {
+        "name": told.name,
+        "reference": told.reference,
+        "url": told.url,
+        "tool": told.tool,
+        "caveat": CAVEAT,
+        "tables": [
+            msgspec.to_builtins(table) | {"sentence": order_sentence(table, findings)}
+            for table in beside(findings)
+        ],
+    }
+
+
+def _saved(findings: Findings) -> dict[str, Any] | None:
+    if findings.saved is None:
+        return None
+    told: dict[str, Any] = msgspec.to_builtins(findings.saved)
+    return told | {"ratio": findings.saved.ratio, "sentence": saving_sentence(findings)}
 
 
 def _why(thing: CellSummary | Comparison, whys: Whys, *more: str) -> dict[str, Any]:
@@ -128,7 +172,8 @@ def to_csv(findings: Findings) -> str:
     same for each latency in seconds, the confidence the TPS interval reaches, failed transactions,
     run ids and footnotes, both separated by semicolons, and whether its storage was emulated. Then
     the bottleneck, its confidence, its clues with values in base units, what would change it, and
-    the guards that touch the cell; empty without evidence.
+    the guards that touch the cell; empty without evidence. At the end the highest rate that holds a
+    latency bound, with its interval; empty where it was not searched.
     """
     whys = Whys(findings)
     text = io.StringIO()
@@ -137,6 +182,7 @@ def to_csv(findings: Findings) -> str:
     factors = ["environment", "workload", "clients", "threads", "scale"]
     ends = ["failed_transaction_count", "run_ids", "footnotes", "emulated"]
     ends += ["bottleneck", "confidence", "clues", "remedy", "guards"]
+    ends += [f"capacity_{name}" for name in _CAPACITY]
     writer.writerow([*factors, "n", "confidence_ratio", *numbers, *ends])
     for cell in findings.cells:
         writer.writerow(_row(cell, findings, whys))
@@ -160,7 +206,20 @@ def _row(cell: CellSummary, findings: Findings, whys: Whys) -> list[object]:
         ";".join(f"{note.code}: {note.message}" for note in notes),
         "yes" if cell.emulated else "no",
         *_why_columns(cell, whys),
+        *_capacity_columns(cell, findings),
     ]
+
+
+def _capacity_columns(cell: CellSummary, findings: Findings) -> list[str]:
+    factors = ("environment", "workload", "clients", "threads", "scale")
+    found = [
+        c for c in findings.capacities if all(getattr(c, f) == getattr(cell, f) for f in factors)
+    ]
+    if not found:
+        return [""] * len(_CAPACITY)
+    # Of several runs the last one's.
+    last = found[-1]
+    return [*(_number(getattr(last, name)) for name in _CAPACITY[:-1]), last.state.value]
 
 
 def _why_columns(cell: CellSummary, whys: Whys) -> list[str]:

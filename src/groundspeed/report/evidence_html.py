@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from markupsafe import Markup
 
-from groundspeed.report import scaling_svg, timeline_svg
+from groundspeed.report import capacity_svg, scaling_svg, timeline_svg
 from groundspeed.report.evidence_shapes import TrialLine
 from groundspeed.report.page_templates import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from groundspeed.report.capacity_shapes import CapacityFigure
     from groundspeed.report.evidence_shapes import ScalingFigure, Timeline, TimelineGroup
     from groundspeed.report.html_figures import Style
 
@@ -44,6 +45,13 @@ class WorkloadTimelines(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: str
     cells: tuple[CellTimelines, ...]
+
+
+class WorkloadCapacities(msgspec.Struct, frozen=True, kw_only=True):
+    """Latency against the rate of all environments under one workload, side by side."""
+
+    workload: str
+    pictures: tuple[Picture, ...]
 
 
 class WorkloadScaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,4 +106,23 @@ def draw_scalings(
             for figure in members
         )
         found.append(WorkloadScaling(workload=workload, pictures=pictures))
+    return tuple(found)
+
+
+def draw_capacities(
+    figures: Sequence[CapacityFigure], styles: Mapping[str, Style]
+) -> tuple[WorkloadCapacities, ...]:
+    """Draw latency against the rate, side by side for each workload."""
+    found: list[WorkloadCapacities] = []
+    for workload, group in groupby(figures, key=attrgetter("workload")):
+        members = tuple(group)
+        pictures = tuple(
+            Picture(
+                caption=figure.caption,
+                sentence=figure.sentence,
+                drawing=drawn(capacity_svg.draw(figure, members, styles[figure.environment].index)),
+            )
+            for figure in members
+        )
+        found.append(WorkloadCapacities(workload=workload, pictures=pictures))
     return tuple(found)

@@ -9,6 +9,8 @@ from enum import Enum
 
 import msgspec
 
+from groundspeed.plan import TRANSACTIONS
+
 
 class WhyRow(msgspec.Struct, frozen=True, kw_only=True):
     """What held cells of one environment and workload back, that agree in it.
@@ -137,7 +139,7 @@ class TimelineGroup(msgspec.Struct, frozen=True, kw_only=True):
 class ScalingFigure(msgspec.Struct, frozen=True, kw_only=True):
     """Throughput over clients of one environment and workload, and what it comes to.
 
-    `points` are (clients, transactions/s, whether the fit used it); `curve` the fitted law between
+    `points` are (clients, throughput in `unit`, whether the fit used it); `curve` the law between
     the smallest and the largest number of clients, empty without a fit. `knee_clients` and
     `peak_clients` are marked where they lie within the picture.
     """
@@ -151,3 +153,4 @@ class ScalingFigure(msgspec.Struct, frozen=True, kw_only=True):
     curve: tuple[tuple[float, float], ...]
     knee_clients: float | None
     peak_clients: float | None
+    unit: str = TRANSACTIONS.per_s

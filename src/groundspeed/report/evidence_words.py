@@ -10,28 +10,42 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse import NOTHING, digits
 from groundspeed.analyse.diagnosis import Bottleneck, Confidence
-from groundspeed.record.evidence import EventKind
+from groundspeed.record.evidence import EventKind, LogSync
 from groundspeed.report.scaling import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from groundspeed.analyse.diagnosis import Clue, Course, Diagnosis, Stall, Step
+    from groundspeed.record import Evidence
 
 _DOUBTS = {Confidence.SURE: "", Confidence.LIKELY: "likely ", Confidence.WEAK: "perhaps "}
 _WHOLE_PERCENT_FROM = 0.1
 _NEARLY_ALL = 0.995
 _WHOLE_SECONDS_FROM = 1000
 _LEAST_PERCENT = 0.01
+_DELAYS_SHOWN = 3
 EVENTS = {
     EventKind.CHECKPOINT: "checkpoint",
     EventKind.AUTOVACUUM: "autovacuum",
     EventKind.WAL_SWITCH: "WAL switch",
+    EventKind.SNAPSHOT: "snapshot",
+    EventKind.LOG_REWRITE: "log rewrite",
+    EventKind.DELAYED_SYNC: "delayed sync",
+}
+_LOGS = {
+    LogSync.NO_LOG: "no log",
+    LogSync.EACH_WRITE: "log synced before each answer",
+    LogSync.EACH_SECOND: "log synced each second",
+    LogSync.SYSTEM: "log written back by the system",
 }
 _ARTICLES = {
     EventKind.CHECKPOINT: "a checkpoint",
     EventKind.AUTOVACUUM: "an autovacuum",
     EventKind.WAL_SWITCH: "a WAL switch",
+    EventKind.SNAPSHOT: "a snapshot",
+    EventKind.LOG_REWRITE: "a rewrite of the log",
+    EventKind.DELAYED_SYNC: "a delayed sync",
 }
 
 
@@ -148,6 +162,42 @@ def stall_text(stall: Stall) -> str:
     with_it = f" with {_ARTICLES[stall.coincides]}" if stall.coincides else " with no event seen"
     detail = f" ({stall.detail})" if stall.detail else ""
     return f"{first} to {last} s, down to {digits(stall.lowest_per_s)}/s,{with_it}{detail}"
+
+
+def kept_text(evidence: Evidence) -> str:
+    """Word how a server that keeps its data in memory brought them onto a device."""
+    kept = evidence.persistence
+    if kept is None:
+        return ""
+    parts: list[str] = []
+    if kept.log_sync is not None:
+        parts.append(_LOGS[kept.log_sync])
+    if kept.log_bytes and evidence.elapsed_s:
+        parts.append(f"{format_bytes(kept.log_bytes / evidence.elapsed_s)}/s appended")
+    if kept.delayed_sync_count:
+        parts.append(f"{kept.delayed_sync_count:,} syncs too slow to wait for")
+    for name, running_s in (("snapshots", kept.snapshot_s), ("rewrites", kept.rewrite_s)):
+        if running_s:
+            parts.append(f"{format_seconds(running_s)} of {name}")
+    if kept.fork_count:
+        longest = kept.longest_fork_s
+        told = "" if longest is None else f", the longest {format_seconds(longest)}"
+        parts.append(f"{kept.fork_count:,} fork{'' if kept.fork_count == 1 else 's'}{told}")
+    return ", ".join(parts) or "nothing was kept"
+
+
+def slow_text(evidence: Evidence) -> str:
+    """Word what the server itself found slow, the longest first; its own words for it."""
+    serving = evidence.serving
+    if serving is None:
+        return ""
+    ranked = sorted(serving.delays, key=lambda delay: -delay.longest_s)[:_DELAYS_SHOWN]
+    parts = [f"{d.name} {format_seconds(d.longest_s)} in {d.count:,} s" for d in ranked]
+    if serving.slow_count:
+        slowest = serving.slowest_s
+        told = "" if slowest is None else f", the longest {format_seconds(slowest)}"
+        parts.append(f"{serving.slow_count:,} slow requests{told}")
+    return ", ".join(parts)
 
 
 def step_text(step: Step) -> str:

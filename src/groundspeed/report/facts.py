@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import setting_text
+from groundspeed.plan import words_of
 from groundspeed.report.scaling import NOTHING, format_bytes
 from groundspeed.report.shapes import FactRow, FactTable
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from groundspeed.analyse import EnvironmentFacts
-    from groundspeed.record import HostFacts, ServerFacts, StorageFacts
+    from groundspeed.plan import Words
+    from groundspeed.record import HostFacts, Imported, ServerFacts, StorageFacts
 
 
 # What came of an environment; a difference in them confounds nothing.
@@ -68,18 +70,34 @@ def _facts(facts: EnvironmentFacts) -> Iterable[tuple[str, str]]:
         yield "trials skipped", f"{facts.skipped_count:,}"
     if facts.reasons:
         yield "reasons", "; ".join(facts.reasons)
+    if facts.imported:
+        yield from _imported(facts.imported)
     if facts.storage is not None:
         yield from _storage(facts.storage)
     if facts.server is not None:
-        yield from _server(facts.server)
-    if facts.pgbench_version is not None:
-        yield "pgbench", facts.pgbench_version
+        yield from _server(facts.server, words_of(facts.engine))
+    if facts.tool_version is not None:
+        yield facts.tool, facts.tool_version
     if facts.reset is not None:
         yield "reset", facts.reset
     if facts.host is not None:
         yield from _host(facts.host)
     if facts.notes:
         yield "not the same in all trials", "; ".join(facts.notes)
+
+
+def _imported(sources: Sequence[Imported]) -> Iterable[tuple[str, str]]:
+    first = sources[0]
+    what = "published by" if first.is_published else "imported from"
+    yield what, "; ".join(dict.fromkeys(source.reference for source in sources))
+    urls = dict.fromkeys(source.url for source in sources if source.url)
+    if urls:
+        yield "address", "; ".join(urls)
+    for name, value in first.facts:
+        # Settings have rows of their own, where a server was asked for them.
+        yield name.removeprefix("setting "), value
+    told = list(dict.fromkeys(name for source in sources for name in source.unknown))
+    yield "not told", ", ".join(told)
 
 
 def _storage(storage: StorageFacts) -> Iterable[tuple[str, str]]:
@@ -98,8 +116,8 @@ def _storage(storage: StorageFacts) -> Iterable[tuple[str, str]]:
         yield "WAL device", storage.wal_device or NOTHING
 
 
-def _server(server: ServerFacts) -> Iterable[tuple[str, str]]:
-    yield "PostgreSQL", server.version
+def _server(server: ServerFacts, words: Words) -> Iterable[tuple[str, str]]:
+    yield words.server, server.version
     if server.extensions:
         yield "extensions", ", ".join(server.extensions)
 

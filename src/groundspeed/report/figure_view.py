@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from groundspeed.analyse import CellSummary, Estimate, Findings, SecondsLine
     from groundspeed.record import SecondRow
 
-_THROUGHPUT = FigureMetric(key="tps", label="Throughput, transactions/s", unit="transactions/s")
 _P99 = FigureMetric(key="p99", label="p99 latency", unit="s")
 
 
@@ -31,9 +30,14 @@ def figures(findings: Findings, names: Sequence[str]) -> tuple[Figure, ...]:
     if not findings.cells:
         return ()
     return (
-        _figure("Throughput by number of clients", _THROUGHPUT, findings, names),
+        _figure("Throughput by number of clients", _throughput(findings), findings, names),
         _figure("p99 latency by number of clients", _P99, findings, names),
     )
+
+
+def _throughput(findings: Findings) -> FigureMetric:
+    unit = findings.words.per_s
+    return FigureMetric(key="tps", label=f"Throughput, {unit}", unit=unit)
 
 
 def _figure(title: str, metric: FigureMetric, findings: Findings, names: Sequence[str]) -> Figure:
@@ -75,8 +79,8 @@ def _lines(
 
 
 def _point(cell: CellSummary, metric: FigureMetric) -> Point:
-    estimate: Estimate = cell.tps_per_s if metric is _THROUGHPUT else cell.p99_s
-    scale: Callable[[float], str] = format_tps if metric is _THROUGHPUT else format_seconds
+    estimate: Estimate = cell.p99_s if metric is _P99 else cell.tps_per_s
+    scale: Callable[[float], str] = format_seconds if metric is _P99 else format_tps
     return Point(
         clients=cell.clients,
         n=estimate.n,

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO, TRIALS_NEEDED
+from groundspeed.analyse.gate import GateMetric
 from groundspeed.analyse.two_sides import values_a_side
 
 if TYPE_CHECKING:
@@ -20,23 +21,21 @@ if TYPE_CHECKING:
     from groundspeed.analyse.findings import Estimate
     from groundspeed.analyse.gate import Gate, GateCell
 
-_UNIT = "tx/s"
+_UNITS = {GateMetric.TPS: "tx/s", GateMetric.P99: "p99-sec"}
 _ALPHA = 0.05
 _SUPERSCRIPTS = "¹²³"
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"))
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _DIGITS = 4
 
 
 def render(gate: Gate) -> str:
-    """Print a table for each pair of sides; ends with a newline."""
-    sides = dict.fromkeys((cell.baseline, cell.candidate) for cell in gate.cells)
+    """Print a table for each pair of sides and each figure; ends with a newline."""
+    tables: dict[tuple[str, str, GateMetric], list[GateCell]] = {}
+    for cell in gate.cells:
+        tables.setdefault((cell.baseline, cell.candidate, cell.metric), []).append(cell)
     return "\n".join(
-        _table(
-            baseline,
-            candidate,
-            [c for c in gate.cells if (c.baseline, c.candidate) == (baseline, candidate)],
-        )
-        for baseline, candidate in sides
+        _table(baseline, candidate, _UNITS[metric], cells)
+        for (baseline, candidate, metric), cells in tables.items()
     )
 
 
@@ -70,12 +69,12 @@ class _Column:
         return f"{value:>{self.ahead}}{rest:<{self.behind}}"
 
 
-def _table(baseline: str, candidate: str, cells: Sequence[GateCell]) -> str:
+def _table(baseline: str, candidate: str, unit: str, cells: Sequence[GateCell]) -> str:
     notes = _Notes()
     rows = [
         (
-            _median(cell.baseline_tps_per_s, notes),
-            _median(cell.candidate_tps_per_s, notes),
+            _median(_before(cell), notes),
+            _median(_after(cell), notes),
             _delta(cell, notes),
         )
         for cell in cells
@@ -87,11 +86,11 @@ def _table(baseline: str, candidate: str, cells: Sequence[GateCell]) -> str:
     columns = [_Column(column) for column in zip(*rows, strict=True)]
     label = max(map(len, names))
     first = max(columns[0].width, len(baseline))
-    second = max(columns[1].width + columns[2].width + 2, len(candidate), len(_UNIT) + 13)
-    unit = f"{_UNIT:^{columns[1].width + 2}} vs base"
+    second = max(columns[1].width + columns[2].width + 2, len(candidate), len(unit) + 13)
+    against = f"{unit:^{columns[1].width + 2}} vs base"
     lines = [
         f"{'':<{label}} │ {baseline:^{first}} │ {candidate:^{second}} │",
-        f"{'':<{label}} │ {_UNIT:^{first}} │{unit:<{second + 2}}│",
+        f"{'':<{label}} │ {unit:^{first}} │{against:<{second + 2}}│",
     ]
     for name, row in zip(names, rows, strict=True):
         old, new, delta = (c.lay(*cell) for c, cell in zip(columns, row, strict=True))
@@ -100,10 +99,18 @@ def _table(baseline: str, candidate: str, cells: Sequence[GateCell]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _before(cell: GateCell) -> Estimate:
+    return cell.baseline_tps_per_s if cell.baseline_p99_s is None else cell.baseline_p99_s
+
+
+def _after(cell: GateCell) -> Estimate:
+    return cell.candidate_tps_per_s if cell.candidate_p99_s is None else cell.candidate_p99_s
+
+
 def _geomean(cells: Sequence[GateCell]) -> tuple[_Cell, _Cell, _Cell]:
     """Take the geometric means of the medians and their quotient, as benchstat does."""
-    old = _mean([cell.baseline_tps_per_s for cell in cells])
-    new = _mean([cell.candidate_tps_per_s for cell in cells])
+    old = _mean([_before(cell) for cell in cells])
+    new = _mean([_after(cell) for cell in cells])
     return (_scaled(old), ""), (_scaled(new), ""), (f"{new / old - 1:+.2%}", "")
 
 
@@ -141,7 +148,7 @@ def _median(estimate: Estimate, notes: _Notes) -> tuple[str, str]:
 
 
 def _delta(cell: GateCell, notes: _Notes) -> tuple[str, str]:
-    n, m = cell.baseline_tps_per_s.n, cell.candidate_tps_per_s.n
+    n, m = _before(cell).n, _after(cell).n
     count = f"n={n}" if n == m else f"n={n}+{m}"
     p = f" (p={cell.difference_p_value:.3f} {count})"
     if not n or not m or 2 / math.comb(n + m, n) > _ALPHA:
@@ -149,5 +156,5 @@ def _delta(cell: GateCell, notes: _Notes) -> tuple[str, str]:
         return "~", f"{p}{notes.mark(f'{few} {_ALPHA}')}"
     if cell.difference_p_value > _ALPHA:
         return "~", p
-    change = cell.candidate_tps_per_s.median / cell.baseline_tps_per_s.median - 1
+    change = _after(cell).median / _before(cell).median - 1
     return f"{change:+.2%}", p

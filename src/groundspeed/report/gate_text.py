@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundspeed.analyse.gate import GateAnswer
-from groundspeed.report.scaling import format_ratio, format_span, format_tps
+from groundspeed.analyse.gate import GateAnswer, GateMetric
+from groundspeed.report.scaling import format_ratio, format_seconds, format_span, format_tps
 
 if TYPE_CHECKING:
     from groundspeed.analyse.gate import Gate, GateCell
@@ -16,25 +16,38 @@ _ORDER = (GateAnswer.FAIL, GateAnswer.UNDECIDED, GateAnswer.PASS)
 
 def answer_line(gate: Gate) -> str:
     """Say what the gate came to, in one sentence."""
-    limit = gate.max_loss_ratio
-    allowed = f"more than {_PERCENT * limit:g}%" if limit else "anything"
     counts = {answer: sum(c.answer is answer for c in gate.cells) for answer in GateAnswer}
     total = len(gate.cells)
-    cells = "1 cell" if total == 1 else f"{total} cells"
+    things = "figure" if gate.max_p99_rise_ratio is not None else "cell"
+    cells = f"{total} {things}{'' if total == 1 else 's'}"
     if gate.answer is GateAnswer.FAIL:
-        return f"fail: {counts[GateAnswer.FAIL]} of {cells} certainly lost {allowed}"
+        return f"fail: {counts[GateAnswer.FAIL]} of {cells} certainly {_changed(gate)}"
     if gate.answer is GateAnswer.PASS:
-        return f"pass: none of {cells} lost {allowed}"
+        return f"pass: none of {cells} {_changed(gate)}"
     missing = f", {len(gate.missing)} not measured" if gate.missing else ""
     return (
-        f"undecided: {counts[GateAnswer.UNDECIDED]} of {cells} may have lost {allowed}, none"
+        f"undecided: {counts[GateAnswer.UNDECIDED]} of {cells} may have {_changed(gate)}, none"
         f" certainly{missing}"
     )
 
 
+def _changed(gate: Gate) -> str:
+    """Word what is not let through: what was lost, and by what p99 rose where that is asked."""
+    lost = f"more than {_PERCENT * gate.max_loss_ratio:g}%" if gate.max_loss_ratio else "anything"
+    if gate.max_p99_rise_ratio is None:
+        return f"lost {lost}"
+    rise = gate.max_p99_rise_ratio
+    risen = f"by more than {_PERCENT * rise:g}%" if rise else "at all"
+    return f"got worse (throughput lost {lost}, or p99 risen {risen})"
+
+
 def ordered(gate: Gate) -> list[GateCell]:
     """Order cells, the worst first."""
-    return sorted(gate.cells, key=lambda c: (_ORDER.index(c.answer), c.ratio.ratio))
+    return sorted(gate.cells, key=lambda c: (_ORDER.index(c.answer), _speed(c)))
+
+
+def _speed(cell: GateCell) -> float:
+    return cell.ratio.ratio if cell.metric is GateMetric.TPS else 1 / cell.ratio.ratio
 
 
 def cell_name(cell: GateCell, gate: Gate) -> str:
@@ -44,14 +57,14 @@ def cell_name(cell: GateCell, gate: Gate) -> str:
         text += f", {cell.threads} thread{'' if cell.threads == 1 else 's'}"
     if len({c.scale for c in gate.cells}) > 1:
         text += f", scale {cell.scale}"
+    if gate.max_p99_rise_ratio is not None:
+        text += f", {'TPS' if cell.metric is GateMetric.TPS else 'p99'}"
     several = len({c.candidate for c in gate.cells}) > 1
     return f"{text} ({cell.candidate})" if several else text
 
 
 def cell_line(cell: GateCell) -> str:
     """Say what one cell came to: its ratio, its interval, both medians."""
-    tps = f"{format_tps(cell.baseline_tps_per_s.median)} to"
-    tps = f"{tps} {format_tps(cell.candidate_tps_per_s.median)} TPS"
     interval = format_span(cell.ratio.low, cell.ratio.high, format_ratio)
     known = "no 95% interval" if cell.ratio.low is None else f"95% {interval}"
     counts = (
@@ -60,7 +73,15 @@ def cell_line(cell: GateCell) -> str:
         else f"{cell.baseline_tps_per_s.n} + {cell.candidate_tps_per_s.n} trials"
     )
     needs = f"; {cell.needs}" if cell.needs else ""
-    return f"{format_ratio(cell.ratio.ratio)} ({known}, {counts}), {tps}{needs}"
+    return f"{format_ratio(cell.ratio.ratio)} ({known}, {counts}), {_medians(cell)}{needs}"
+
+
+def _medians(cell: GateCell) -> str:
+    before, after = cell.baseline_p99_s, cell.candidate_p99_s
+    if before is not None and after is not None:
+        return f"p99 {format_seconds(before.median)} to {format_seconds(after.median)}"
+    tps = f"{format_tps(cell.baseline_tps_per_s.median)} to"
+    return f"{tps} {format_tps(cell.candidate_tps_per_s.median)} TPS"
 
 
 def render(gate: Gate, *, is_advisory: bool) -> str:

@@ -78,7 +78,7 @@ def render(findings: Findings) -> str:
     """Lay out findings as one self-contained HTML document."""
     page = view(findings)
     styles = _styles(findings, page)
-    seconds = html_figures.draw_seconds(page.seconds, styles)
+    seconds = html_figures.draw_seconds(page.seconds, styles, page.words)
     axis = html_figures.ratio_axis(findings.comparisons)
     ratios = _ratio_rows(findings, page, styles)
     whys = {row.why for row in ratios if row.why}
@@ -95,8 +95,10 @@ def render(findings: Findings) -> str:
         shared_why=whys.pop() if len(whys) == 1 else "",
         ratio_intervals=any(c.tps_low is not None for c in findings.comparisons),
         ratio_ranges=any(c.tps_low is None for c in findings.comparisons),
-        ratio_axis=drawn(svg.strip_axis(axis, title="Ratio of TPS, log scale")),
+        ratio_axis=drawn(svg.strip_axis(axis, title=f"Ratio of {page.words.rate}, log scale")),
         ratio_lines_px=tuple(svg.strip_scale(axis).px(tick) for tick, _ in axis.ticks),
+        capacities=evidence_html.draw_capacities(page.capacity.figures, styles),
+        capacity_rows=_grouped(page.capacity.rows, "workload"),
         figures=[_figure(figure, styles) for figure in page.figures],
         seconds=_merged(_grouped(seconds.drawings, "workload")),
         seconds_open=len(seconds.drawings) <= _OPEN_PANEL_COUNT,
@@ -106,7 +108,9 @@ def render(findings: Findings) -> str:
         timelines=evidence_html.draw_timelines(page.timelines),
         timelines_open=len(page.timelines) <= _OPEN_TIMELINE_COUNT,
         undrawn_cells=_undrawn_cells(findings, page),
-        evident=bool(page.whys or page.timelines or page.scalings or findings.guards),
+        evident=bool(
+            page.whys or page.timelines or page.scalings or findings.guards or page.capacity.rows
+        ),
         results=_grouped(page.results.rows, "workload"),
         devices=_grouped(page.devices.rows, "workload"),
         drawn=drawn,
@@ -216,7 +220,7 @@ def _undrawn_cells(findings: Findings, page: ReportView) -> int:
 
 def _made(findings: Findings) -> tuple[str, ...]:
     """Say in sentences what the environments have in common in the making."""
-    tools = sorted({e.pgbench_version for e in findings.environments if e.pgbench_version})
+    tools = sorted({e.tool_version for e in findings.environments if e.tool_version})
     resets = sorted({e.reset for e in findings.environments if e.reset})
     return (
         *(f"Load was made by {tool}." for tool in tools),

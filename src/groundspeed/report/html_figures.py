@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundspeed.plan import TRANSACTIONS
 from groundspeed.report import svg, svg_axes
 from groundspeed.report.scaling import format_ratio
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from groundspeed.analyse import Comparison
+    from groundspeed.plan import Words
     from groundspeed.report.view import Figure, Panel, Point, SecondsPanel, SecondsSeries
 
 # Beyond one decade a linear axis presses all but the slowest environment onto the floor.
@@ -63,8 +65,10 @@ def draw_figure(figure: Figure, styles: Mapping[str, Style]) -> tuple[Drawing, .
     )
 
 
-def draw_seconds(panels: Sequence[SecondsPanel], styles: Mapping[str, Style]) -> SecondsDrawings:
-    """Draw TPS over time: faint for each repeat, strong for the median of the repeats."""
+def draw_seconds(
+    panels: Sequence[SecondsPanel], styles: Mapping[str, Style], words: Words = TRANSACTIONS
+) -> SecondsDrawings:
+    """Draw throughput over time: faint for each repeat, strong for the median of the repeats."""
     line_count = sum(len(panel.series) + len(styles) for panel in panels)
     most = max(8, min(CURVE_POINT_COUNT, PAGE_POINT_COUNT // max(line_count, 1)))
     lengths = [len(s.second) for panel in panels for s in panel.series]
@@ -73,7 +77,7 @@ def draw_seconds(panels: Sequence[SecondsPanel], styles: Mapping[str, Style]) ->
             Drawing(
                 workload=panel.workload,
                 caption=panel.title,
-                svg=_draw_seconds_panel(panel, styles, most),
+                svg=_draw_seconds_panel(panel, styles, most, words),
             )
             for panel in panels
             if any(series.second for series in panel.series)
@@ -217,7 +221,9 @@ def _mark(point: Point, factor: float, label: str) -> svg.Mark:
     )
 
 
-def _draw_seconds_panel(panel: SecondsPanel, styles: Mapping[str, Style], most: int) -> str:
+def _draw_seconds_panel(
+    panel: SecondsPanel, styles: Mapping[str, Style], most: int, words: Words
+) -> str:
     curves: list[svg.Curve] = []
     for name, style in styles.items():
         own = [s for s in panel.series if s.environment == name and s.second]
@@ -238,8 +244,8 @@ def _draw_seconds_panel(panel: SecondsPanel, styles: Mapping[str, Style], most: 
     return svg.seconds_chart(
         curves,
         x=svg_axes.from_zero([max(seconds, 1)], "seconds since the start of a trial"),
-        y=svg_axes.from_zero([most_tps], "transactions/s", count=4),
-        title=f"TPS by second: {panel.title}",
+        y=svg_axes.from_zero([most_tps], words.per_s, count=4),
+        title=f"{words.rate} by second: {panel.title}",
         description=f"Lines for {names}.",
     )
 

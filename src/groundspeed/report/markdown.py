@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse import TRIALS_NEEDED
 from groundspeed.report.advice_markdown import advice_parts
+from groundspeed.report.beside_markdown import beside_parts
+from groundspeed.report.capacity_markdown import capacity_parts
 from groundspeed.report.markdown_text import escape
 from groundspeed.report.markdown_text import table as lay_out
 from groundspeed.report.view import DeviceRow, view
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from groundspeed.analyse import Findings
+    from groundspeed.plan import Words
     from groundspeed.report.evidence_shapes import (
         GuardMention,
         GuardNote,
@@ -47,10 +50,12 @@ def render(findings: Findings) -> str:
     page = view(findings)
     parts = [
         _head(page),
-        _comparisons(page.comparisons),
+        *capacity_parts(page.capacity),
+        _comparisons(page.comparisons, page.words),
+        *beside_parts(page.beside),
         _whys(page.whys),
-        _results(page.results),
-        _devices(page.devices),
+        _results(page.results, page.words),
+        _devices(page.devices, page.words),
         _scalings(page.scalings),
         _facts("What differs between the environments", page.differences),
         _notes("Footnotes", page.notes, "1."),
@@ -71,6 +76,8 @@ def _head(page: ReportView) -> str:
     items += [f"- {_guard(note)}" for note in page.guards.general]
     if items:
         lines.append("\n".join(items))
+    if page.saving:
+        lines.append(escape(page.saving))
     runs = ", ".join(escape(run_id) for run_id in summary.run_ids)
     lines.append(f"{escape(summary.counts)}. {escape(summary.period)}. Run {runs}.")
     return "\n\n".join(lines)
@@ -121,13 +128,13 @@ def _value(row: ComparisonRow | ResultRow | DeviceRow, name: str) -> str:
     return text
 
 
-def _comparisons(table: ComparisonTable) -> str:
+def _comparisons(table: ComparisonTable, words: Words) -> str:
     if not table.rows:
         return ""
     columns = {
         **_factors(table),
         "pairs": "pairs",
-        "TPS ratio": "tps_ratio",
+        f"{words.rate} ratio": "tps_ratio",
         "95% interval": "tps_interval",
         "p99 ratio": "p99_ratio",
         "95% interval of p99": "p99_interval",
@@ -139,19 +146,19 @@ def _comparisons(table: ComparisonTable) -> str:
     return "\n\n".join([title, *_by_workload(table.rows, columns)])
 
 
-def _results(table: ResultTable) -> str:
+def _results(table: ResultTable, words: Words) -> str:
     if not table.rows:
         return ""
     columns = {
         **_factors(table),
         "n": "n",
-        "TPS": "tps",
+        words.rate: "tps",
         "95% interval": "tps_interval",
         "range": "tps_range",
         "p50": "p50",
         "p95": "p95",
         "p99": "p99",
-        "failed transactions": "failed_transactions",
+        f"failed {words.many}": "failed_transactions",
         "notes": "notes",
     }
     if any(row.bottleneck for row in table.rows):
@@ -199,7 +206,7 @@ def _scalings(figures: Sequence[ScalingFigure]) -> str:
     return "## Scaling with the number of clients\n\n" + "\n".join(lines)
 
 
-def _devices(table: DeviceTable) -> str:
+def _devices(table: DeviceTable, words: Words) -> str:
     if not table.rows:
         return ""
     columns = {
@@ -218,7 +225,7 @@ def _devices(table: DeviceTable) -> str:
     return "\n\n".join(
         [
             "## What the emulated device did",
-            "Medians of the trials; waits are those of all server processes, for one transaction.",
+            f"Medians of the trials; waits are those of all server processes, for one {words.one}.",
             *_by_workload(table.rows, columns),
         ]
     )

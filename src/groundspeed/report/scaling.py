@@ -1,4 +1,4 @@
-"""Numbers in base units become text for people. The only place where a number is scaled."""
+"""Numbers in base units become text for people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import NOTHING, TRIALS_NEEDED, digits, ratio_digits
+from groundspeed.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,6 @@ __all__ = [
 ]
 
 _TIMES = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
-_SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_SIZE_STEP = 1024
 
 
 def format_tps(value_per_s: float) -> str:
@@ -48,16 +47,6 @@ def format_ratio(value: float) -> str:
     """Write a ratio: 2.10x, 0.870x, 35.2x; 1.004x near 1."""
     text = ratio_digits(value)
     return text if text == NOTHING else f"{text}x"
-
-
-def format_bytes(value_bytes: float) -> str:
-    """Write an amount of memory or disk in powers of 1024: 512 B, 1.50 GiB."""
-    if not math.isfinite(value_bytes):
-        return NOTHING
-    power, size = 0, float(value_bytes)
-    while abs(float(f"{size:.4g}")) >= _SIZE_STEP and power < len(_SIZES) - 1:
-        size, power = size / _SIZE_STEP, power + 1
-    return f"{digits(size) if power else round(size)} {_SIZES[power]}"
 
 
 def format_span(low: float | None, high: float | None, scale: Callable[[float], str]) -> str:

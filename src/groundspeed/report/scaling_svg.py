@@ -22,7 +22,7 @@ def draw(figure: ScalingFigure, neighbours: Sequence[ScalingFigure], style_index
     )
     heights = [tps for f in neighbours for _, tps, _ in f.points]
     heights += [tps for f in neighbours for _, tps in f.curve]
-    y = svg_axes.from_zero(heights, "transactions/s")
+    y = svg_axes.from_zero(heights, figure.unit)
     across, up = svg.plot_area(_SIZE, x, y, top_px=_TOP_PX)
     style = svg.style_class(style_index)
     parts = [svg.frame(_SIZE, across, up, x, y)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from groundspeed.analyse import digits
 from groundspeed.report.evidence_shapes import ScalingFigure
 from groundspeed.report.evidence_words import format_share
@@ -26,8 +28,11 @@ def scaling_figures(findings: Findings) -> tuple[ScalingFigure, ...]:
     scale_varies = len({s.scale for s in findings.scalings}) > 1
     workloads = list(dict.fromkeys(s.workload for s in findings.scalings))
     return tuple(
-        _figure(
-            scaling, label_of(scaling.environment, findings.emulated), scale_varies=scale_varies
+        msgspec.structs.replace(
+            _figure(
+                scaling, label_of(scaling.environment, findings.emulated), scale_varies=scale_varies
+            ),
+            unit=findings.words.per_s,
         )
         for scaling in sorted(findings.scalings, key=lambda s: workloads.index(s.workload))
         if len(scaling.points) >= _LEAST_POINT_COUNT

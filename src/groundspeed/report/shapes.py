@@ -9,7 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from groundspeed.analyse import Answer
+from groundspeed.plan import TRANSACTIONS, Words
 from groundspeed.report.advice_shapes import AdviceView
+from groundspeed.report.beside_shapes import BesideView
+from groundspeed.report.capacity_shapes import CapacityView
 from groundspeed.report.evidence_shapes import (
     GuardNotes,
     ScalingFigure,
@@ -249,3 +252,9 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Note, ...]
     cautions: tuple[Note, ...]
     advice: AdviceView = AdviceView()
+    beside: BesideView = BesideView()
+    capacity: CapacityView = CapacityView()
+    # What is counted, in words.
+    words: Words = TRANSACTIONS
+    # What it saved to stop when it was decided, and against what; empty for a fixed design.
+    saving: str = ""

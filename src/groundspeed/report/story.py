@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.analyse import digits
+from groundspeed.plan import POSTGRES
 from groundspeed.record.evidence import WaitGroup
 from groundspeed.report.evidence_words import (
     clue_text,
     course_text,
     diagnosis_name,
     format_share,
+    kept_text,
+    slow_text,
     stall_text,
     step_text,
 )
@@ -93,7 +96,7 @@ def trial_lines(findings: Findings) -> tuple[str, ...]:
     trials = sorted(
         findings.trials, key=lambda t: (order.get(place_of(t), len(order)), t.repeat_index)
     )
-    rows = [("trial", "TPS", "p99", "bottleneck", "course")]
+    rows = [("trial", findings.words.rate, "p99", "bottleneck", "course")]
     for trial in trials:
         line = trial_line(trial, findings)
         rows.append((line.trial_id, line.tps, line.p99, line.name, line.course))
@@ -123,19 +126,23 @@ def _lay(word: str, text: str, most: int) -> list[str]:
 
 
 def _measured(trial: TrialEvidence, findings: Findings, bars: str) -> Iterator[_Entry]:
+    # Other engines have no data set of a scale.
+    scale = f"scale {trial.scale:,}, " if findings.engine == POSTGRES else ""
     factors = (
         f"{trial.clients:,} client{'' if trial.clients == 1 else 's'} on {trial.threads:,} "
-        f"thread{'' if trial.threads == 1 else 's'}, scale {trial.scale:,}, "
+        f"thread{'' if trial.threads == 1 else 's'}, {scale}"
         f"repeat {trial.repeat_index + 1}"
     )
     label = label_of(trial.environment, findings.emulated)
     yield _Entry(word="trial", text=f"{trial.trial_id}: {label}, {trial.workload}", weight=20)
-    result = f"{format_tps(trial.tps_per_s)} TPS, p99 {format_seconds(trial.p99_s)}"
+    words = findings.words
+    result = f"{format_tps(trial.tps_per_s)} {words.rate}, p99 {format_seconds(trial.p99_s)}"
     yield _Entry(word="result", text=f"{result}; {factors}", weight=19)
     line = next((line for line in findings.seconds if line.trial_id == trial.trial_id), None)
     if line is not None and len(line.rows) > 1:
         rates = [row.count / line.log_sampling_ratio for row in line.rows]
-        yield _Entry(word="TPS", text=_sparkline(rates, bars), weight=18)
+        short = words.rate if len(words.rate) < _WORD_COLUMNS else "rate"
+        yield _Entry(word=short, text=_sparkline(rates, bars), weight=18)
 
 
 def _sparkline(values: Sequence[float], bars: str) -> str:
@@ -170,6 +177,10 @@ def _seen(trial: TrialEvidence) -> Iterator[_Entry]:
     if evidence.host is not None:
         yield _cpu(evidence.host.cpu)
     yield _Entry(word="storage", text=_storage(trial), weight=8)
+    if trial.evidence.persistence is not None:
+        yield _Entry(word="kept", text=kept_text(trial.evidence), weight=7)
+    if slow := slow_text(trial.evidence):
+        yield _Entry(word="slow", text=slow, weight=2)
     yield _Entry(word="time", text=course_text(trial.course), weight=6)
     if happened := _happened(trial):
         yield _Entry(word="stalls", text=happened, weight=10)

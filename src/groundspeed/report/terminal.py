@@ -18,6 +18,8 @@ from rich.table import Table
 
 from groundspeed.analyse import TRIALS_NEEDED, Answer
 from groundspeed.report.advice_terminal import print_advice
+from groundspeed.report.beside_terminal import print_beside
+from groundspeed.report.capacity_terminal import print_capacities
 from groundspeed.report.evidence_terminal import (
     marks,
     print_guards,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
     from groundspeed.analyse import Findings
+    from groundspeed.plan import Words
     from groundspeed.report.view import (
         ComparisonTable,
         DeviceTable,
@@ -68,13 +71,15 @@ def render(findings: Findings, console: Console) -> None:
     """Print findings; fits 80 columns, and is plain text where the console is no terminal."""
     page = view(findings)
     _head(page, console)
+    print_capacities(page.capacity, console)
     if page.comparisons.rows:
-        _comparisons(page.comparisons, console)
+        _comparisons(page.comparisons, page.words, console)
+    print_beside(page.beside, console)
     print_whys(page.whys, console)
     if page.results.rows:
-        _results(page.results, console)
+        _results(page.results, page.words, console)
     if page.devices.rows:
-        _devices(page.devices, console)
+        _devices(page.devices, page.words, console)
     print_scalings(page.scalings, console)
     _notes("Footnotes", page.notes, console, numbered=True)
     _notes("Cautions", page.cautions, console, numbered=False)
@@ -92,16 +97,19 @@ def _head(page: ReportView, console: Console) -> None:
         console.print(plain(sentence, "bold"))
         print_mentions(mentions, console)
         console.print()
+    if page.saving:
+        console.print(plain(page.saving))
+        console.print()
     if page.guards.general:
         print_guards(page.guards.general, console)
         console.print()
 
 
-def _comparisons(table: ComparisonTable, console: Console) -> None:
+def _comparisons(table: ComparisonTable, words: Words, console: Console) -> None:
     columns = [
         *_factors(threads=table.threads_vary, scale=table.scale_varies),
         _Column("n", lambda r: str(_get(r, "pairs"))),
-        _Column("TPS", attrgetter("tps_ratio"), lambda _: "bold"),
+        _Column(words.rate, attrgetter("tps_ratio"), lambda _: "bold"),
     ]
     known = any(row.tps_interval != NOTHING for row in table.rows)
     if known:
@@ -125,7 +133,7 @@ def _comparisons(table: ComparisonTable, console: Console) -> None:
     _print(table.rows, columns, console)
     console.print(
         plain(
-            f"A TPS ratio above 1 is more throughput than {table.baseline_label}, "
+            f"A {words.rate} ratio above 1 is more throughput than {table.baseline_label}, "
             "a p99 ratio above 1 a longer latency.",
             "dim",
         )
@@ -137,18 +145,18 @@ def _comparisons(table: ComparisonTable, console: Console) -> None:
     console.print()
 
 
-def _results(table: ResultTable, console: Console) -> None:
+def _results(table: ResultTable, words: Words, console: Console) -> None:
     factors = _factors(threads=table.threads_vary, scale=table.scale_varies)
     throughput = [
         _Column("n", lambda r: str(_get(r, "n"))),
-        _Column("TPS", attrgetter("tps"), lambda _: "bold"),
+        _Column(words.rate, attrgetter("tps"), lambda _: "bold"),
         _Column("range", attrgetter("tps_range")),
     ]
     if table.has_intervals:
         throughput.insert(2, _Column("95% interval", attrgetter("tps_interval")))
     latency = [_Column(title, attrgetter(title)) for title in ("p50", "p95", "p99")]
     failed: list[_Column] = []
-    if any(row.failed_transactions != "0" for row in table.rows):
+    if any(row.failed_transactions not in {"0", NOTHING} for row in table.rows):
         failed.append(_Column("failed", attrgetter("failed_transactions")))
     notes: list[_Column] = []
     if any(row.notes or row.guards for row in table.rows):
@@ -168,7 +176,7 @@ def _results(table: ResultTable, console: Console) -> None:
     console.print()
 
 
-def _devices(table: DeviceTable, console: Console) -> None:
+def _devices(table: DeviceTable, words: Words, console: Console) -> None:
     factors = _factors(threads=table.threads_vary, scale=table.scale_varies)
     waits = [
         _Column("read", attrgetter("read_wait")),
@@ -184,7 +192,7 @@ def _devices(table: DeviceTable, console: Console) -> None:
     ]
     if table.has_credits:
         work.append(_Column("credits", attrgetter("credits_left")))
-    title = "What the emulated device did: waits of all processes for one transaction"
+    title = f"What the emulated device did: waits of all processes for one {words.one}"
     console.print(plain(title, "bold"))
     if console.width >= _WIDE_COLUMNS:
         _print(table.rows, [*factors, *waits, *work], console)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from groundspeed.plan import TRANSACTIONS
 from groundspeed.record.evidence import EventKind
 from groundspeed.report.evidence_shapes import (
     Lane,
@@ -31,6 +32,7 @@ from groundspeed.report.evidence_words import (
 from groundspeed.report.facts import label_of
 from groundspeed.report.figure_view import p99_of
 from groundspeed.report.scaling import format_seconds, format_tps
+from groundspeed.report.serving_panels import serving_panels
 from groundspeed.report.why_view import place_of
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse import Findings, SecondsLine
     from groundspeed.analyse.findings import TrialEvidence
+    from groundspeed.plan import Words
     from groundspeed.record import Evidence, StorageSecond
     from groundspeed.record.evidence import ServerEvent
 
@@ -60,6 +63,15 @@ _CPU_OWNERS = (
     ("own", "groundspeed"),
     ("other", "others"),
 )
+# No server has all of them: what stands for the same is drawn alike.
+_LANE_STYLES = {
+    EventKind.CHECKPOINT: "e-checkpoint",
+    EventKind.AUTOVACUUM: "e-autovacuum",
+    EventKind.WAL_SWITCH: "e-wal-switch",
+    EventKind.SNAPSHOT: "e-checkpoint",
+    EventKind.LOG_REWRITE: "e-autovacuum",
+    EventKind.DELAYED_SYNC: "e-stall",
+}
 # The page stays a few MB with as many pictures as this; nobody looks at more.
 MOST_TIMELINES = 80
 
@@ -114,7 +126,13 @@ class _Maker:
 
     def _timeline(self, trial: TrialEvidence) -> Timeline:
         label = label_of(trial.environment, self._findings.emulated)
-        return timeline(trial, self._lines.get(trial.trial_id), label=label, cell=self._cell(trial))
+        return timeline(
+            trial,
+            self._lines.get(trial.trial_id),
+            label=label,
+            cell=self._cell(trial),
+            words=self._findings.words,
+        )
 
     def _cell(self, trial: TrialEvidence) -> str:
         parts = [f"{trial.clients:,} client{'' if trial.clients == 1 else 's'}"]
@@ -151,13 +169,20 @@ def _course(trial: TrialEvidence) -> str:
     return ", ".join(parts)
 
 
-def timeline(trial: TrialEvidence, line: SecondsLine | None, *, label: str, cell: str) -> Timeline:
+def timeline(
+    trial: TrialEvidence,
+    line: SecondsLine | None,
+    *,
+    label: str,
+    cell: str,
+    words: Words = TRANSACTIONS,
+) -> Timeline:
     """Lay one trial along its time; panels of what was not seen are left out."""
-    panels = tuple(_panels(trial, line))
+    panels = tuple(_panels(trial, line, words))
     longest = max((len(t.values) for p in panels for t in p.tracks), default=0)
     facts = [f"{label}, {cell}, repeat {trial.repeat_index + 1}"]
     if math.isfinite(trial.tps_per_s):
-        facts.append(f"{format_tps(trial.tps_per_s)} TPS")
+        facts.append(f"{format_tps(trial.tps_per_s)} {words.rate}")
     return Timeline(
         environment=trial.environment,
         label=label,
@@ -172,9 +197,11 @@ def timeline(trial: TrialEvidence, line: SecondsLine | None, *, label: str, cell
     )
 
 
-def _panels(trial: TrialEvidence, line: SecondsLine | None) -> Iterator[TimelinePanel]:
+def _panels(
+    trial: TrialEvidence, line: SecondsLine | None, words: Words
+) -> Iterator[TimelinePanel]:
     if line is not None and line.rows:
-        yield from _load(line)
+        yield from _load(line, words)
     waits = tuple(
         Track(label=label, style=f"w-{name}", values=values)
         for name, label in WAIT_CLASSES
@@ -182,6 +209,7 @@ def _panels(trial: TrialEvidence, line: SecondsLine | None) -> Iterator[Timeline
     )
     if waits:
         yield _panel("Waits", "mean sessions, by class", waits, TrackKind.STACK)
+    yield from serving_panels(trial.series)
     yield from _disk(trial)
     cpu = tuple(
         Track(label=label, style=f"u-{name}", values=values)
@@ -198,15 +226,17 @@ def _panel(
     return TimelinePanel(title=title, unit=unit, kind=kind, tracks=tuple(tracks))
 
 
-def _load(line: SecondsLine) -> Iterator[TimelinePanel]:
+def _load(line: SecondsLine, words: Words) -> Iterator[TimelinePanel]:
     length = line.rows[-1].index + 1
     tps: list[float | None] = [None] * length
     p99: list[float | None] = [None] * length
     for row in line.rows:
         tps[row.index] = row.count / line.log_sampling_ratio
         p99[row.index] = p99_of(row)
-    yield _panel("TPS", "transactions/s", [Track(label="TPS", style="t0", values=tuple(tps))])
-    yield _panel("p99", "s", [Track(label="p99", style="t0", values=tuple(p99))])
+    yield _panel(words.rate, words.per_s, [Track(label=words.rate, style="t0", values=tuple(tps))])
+    # What the server counted tells of no latency.
+    if words is TRANSACTIONS or any(value is not None for value in p99):
+        yield _panel("p99", "s", [Track(label="p99", style="t0", values=tuple(p99))])
 
 
 def _cores(evidence: Evidence) -> str:
@@ -252,7 +282,7 @@ def _lanes(trial: TrialEvidence) -> Iterator[Lane]:
     for kind in EventKind:
         spans = tuple(_event(event) for event in trial.evidence.events if event.kind is kind)
         if spans:
-            yield Lane(label=EVENTS[kind], style=f"e-{kind.value}", spans=spans)
+            yield Lane(label=EVENTS[kind], style=_LANE_STYLES[kind], spans=spans)
     course = trial.course
     if course.stalls:
         stalls = tuple(

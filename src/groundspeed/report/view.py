@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import Answer
+from groundspeed.analyse.advice import saving_sentence
 from groundspeed.report.advice_view import advice_view
+from groundspeed.report.beside_view import beside_view
+from groundspeed.report.capacity_view import capacity_view
 from groundspeed.report.devices import device_table
 from groundspeed.report.facts import fact_row, fact_table, label_of
 from groundspeed.report.figure_view import figures, seconds_panels
@@ -91,6 +94,7 @@ def view(findings: Findings) -> ReportView:
         guards=guard_notes(findings, whys),
         whys=why_rows(findings, whys),
         scalings=scaling_figures(findings),
+        words=findings.words,
         comparisons=ComparisonTable(
             baseline=findings.baseline,
             baseline_label=label_of(findings.baseline, findings.emulated),
@@ -126,6 +130,9 @@ def view(findings: Findings) -> ReportView:
             for number, c in enumerate(findings.cautions, 1)
         ),
         advice=advice_view(findings),
+        beside=beside_view(findings),
+        capacity=capacity_view(findings),
+        saving=saving_sentence(findings),
     )
 
 
@@ -172,7 +179,9 @@ def _result(cell: CellSummary, whys: Whys) -> ResultRow:
         p99=format_seconds(cell.p99_s.median),
         p999=format_seconds(cell.p999_s.median),
         maximum=format_seconds(cell.max_s.maximum),
-        failed_transactions=f"{cell.failed_transaction_count:,}",
+        failed_transactions=NOTHING
+        if cell.failed_transaction_count is None
+        else f"{cell.failed_transaction_count:,}",
         notes=tuple(index + 1 for index in cell.footnotes),
         bottleneck=whys.name(cell),
         guards=whys.marks(cell),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from groundspeed import __version__
 from groundspeed.deciding import environments_wanted, remaining, time_is_over
 from groundspeed.errors import TargetError
-from groundspeed.plan import blocks
+from groundspeed.plan import POSTGRES, blocks
 from groundspeed.record import Provenance, Record, Skipped, StorageFacts
 from groundspeed.run import rounds
 from groundspeed.run.attempt import Attempt
 from groundspeed.run.crew import Crew, EnvironmentState, attempt_number, timestamp
 from groundspeed.run.upkeep import Upkeep
+from groundspeed.tools import engines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +64,7 @@ def _skip_unavailable(plan: Plan, crew: Crew) -> None:
     told = set()
     for trial in remaining(plan, crew.store.records()):
         reason = crew.unavailable.get(trial.cell.environment)
-        if reason is None or (plan.sequential is not None and trial.cell in told):
+        if reason is None or (plan.stopping is not None and trial.cell in told):
             continue
         told.add(trial.cell)
         _keep(crew, _untried(plan, trial, Skipped(reason=reason), crew))
@@ -75,7 +76,7 @@ def _measure(
     behind_count, begun_count = rounds.behind(plan, crew, todo), 0
     for block in blocks(todo):
         # Between blocks: half of one is no pair.
-        if plan.sequential is not None and time_is_over(plan, crew.store.records()):
+        if plan.stopping is not None and time_is_over(plan, crew.store.records()):
             return
         for trial in block:
             left_s = rounds.left_s(plan, crew, todo[begun_count:])
@@ -90,9 +91,10 @@ def _measure(
 def _set_up(plan: Plan, crew: Crew, name: str) -> EnvironmentState:
     target = crew.targets[name]
     state = EnvironmentState(Upkeep(is_warm=crew.is_warm))
-    crew.listener.note(f"{name}: setting up, scale {plan.trials[0].cell.scale}")
+    size = f", scale {plan.trials[0].cell.scale}" if plan.engine == POSTGRES else ""
+    crew.listener.note(f"{name}: setting up{size}")
     target.provide()
-    state.pgbench_version = target.program_version("pgbench")
+    state.tool_version = target.program_version(engines.load_tool(plan.engine).program)
     state.server = target.server_facts()
     state.storage = target.storage_facts()
     target.prepare(plan.trials[0].cell.scale)

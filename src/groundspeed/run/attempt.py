@@ -12,7 +12,8 @@ from groundspeed.record import Caution, Failed, Measured, Phase, Provenance, Rec
 from groundspeed.run import doubts
 from groundspeed.run.crew import attempt_number, timestamp
 from groundspeed.storage import counters
-from groundspeed.tools import pgbench
+from groundspeed.tools import engines
+from groundspeed.tools.load_tool import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
 # A wall clock and the monotonic clock differ by far less over a trial unless somebody set it.
 _CLOCK_JUMP_S = 1.0
-# Long enough to tell the rate of a load on a server that is warm.
-_RATE_S = 0.2
-# pgbench finishes its running transactions after -T; a client that hangs longer is a failure.
+# A load finishes what it has begun after its time; a client that hangs longer is a failure.
 _OVERTIME_S = 60.0
+# A load of so many requests takes as long as it takes; the rate it was expected from is a guess.
+_OVERTIME_RATIO = 2.0
 
 
 class Attempt:
@@ -38,6 +39,9 @@ class Attempt:
         self._trial = trial
         self._state = state
         self._workload = plan.workload(trial.cell.workload)
+        self._engine = plan.engine
+        self._tool = engines.load_tool(plan.engine)
+        self._dataset_bytes = plan.dataset_bytes(trial.cell.scale)
         rounds = plan.sequential
         self._is_watched = rounds is None or trial.repeat_index < rounds.watched_round_count
         self._target = crew.targets[trial.cell.environment]
@@ -121,12 +125,12 @@ class Attempt:
             # From here on the dataset may have changed, whatever comes of the trial.
             self._state.dirty = self._state.dirty or self._workload.writes
             with self._phase("warm up"):
-                sampling_ratio = self._warm_up()
+                pace = self._warm_up()
             with self._phase("measure"):
                 self._cautions += self._target.reset_statistics()
-                result = self._measure(sampling_ratio, watch)
+                result = self._measure(pace, watch)
         with self._phase("verify"):
-            return self._verify(result, sampling_ratio)
+            return self._verify(result, pace)
 
     def _start(self) -> None:
         if self._state.dirty and self._state.upkeep.is_due:
@@ -136,7 +140,7 @@ class Attempt:
 
     def _check(self) -> None:
         self._cautions += doubts.of_circumstances(
-            self._state.storage, self._crew.host, self._trial.cell.scale
+            self._state.storage, self._crew.host, self._dataset_bytes
         )
         self._cautions += self._target.check()
         if self._state.upkeep.is_due:
@@ -153,21 +157,23 @@ class Attempt:
             stack.callback(watch.close)
         return watch
 
-    def _warm_up(self) -> float:
-        """Warm up and say from its rate which share of the transactions to log.
+    def _warm_up(self) -> Pace:
+        """Warm up and say at which rate, from which follows how much to log or to ask for.
 
-        On a server that is warm the rate of an earlier trial of the cell will do, where none is
-        asked for.
+        On a server that is warm the rate of an earlier trial of the cell will do, where no warm-up
+        is asked for.
         """
         trial = self._trial
         known_per_s = trial.rate_per_s or self._state.tps_per_s.get(trial.cell)
         if trial.warm_up_s == 0 and not self._crew.is_warm:
             self._caution("no-warm-up", "the trial had no warm-up")
-            return self._sampling_ratio(trial.rate_per_s or 0.0)
+            # A tool that runs for a time needs no pace; another one asks for so many requests.
+            if known_per_s is not None or self._tool.keeps_log:
+                return self._pace(known_per_s or 0.0)
         if trial.warm_up_s == 0 and known_per_s is not None:
-            return self._sampling_ratio(known_per_s)
-        limit_s = trial.warm_up_s or _RATE_S
-        command = pgbench.warm_up_command(
+            return self._pace(known_per_s)
+        limit_s = max(trial.warm_up_s, self._tool.tells_rate_after_s)
+        command = self._tool.warm_up_command(
             trial,
             self._workload,
             conninfo=self._target.conninfo,
@@ -175,31 +181,28 @@ class Attempt:
         result = self._target.load(command, trial, limit_s=limit_s, on_progress=_ignore_progress)
         # A warm-up that was cut short has a return code of its own; one that failed says why.
         if result.returncode != 0 and result.elapsed_s < limit_s:
-            raise TargetError(
-                f"warm-up: {pgbench.error_line(result.stderr) or 'pgbench failed'}",
-                "see the raw output",
-            )
-        # Between the first and the last transaction: connecting is no part of the rate.
-        return self._sampling_ratio(result.log.rate_per_s if result.log else 0.0)
+            told = self._tool.error_line(result.stderr) or f"{self._tool.program} failed"
+            raise TargetError(f"warm-up: {told}", "see the raw output")
+        if result.log is not None:
+            # Between the first and the last transaction: connecting is no part of the rate.
+            return self._pace(result.log.rate_per_s)
+        return self._pace(self._tool.rate_per_s(result.stdout))
 
-    def _sampling_ratio(self, tps_per_s: float) -> float:
-        return pgbench.sampling_ratio(
-            tps_per_s, threads=self._trial.cell.threads, cpu_count=self._crew.host.cpu_count
-        )
+    def _pace(self, rate_per_s: float) -> Pace:
+        return Pace(rate_per_s=rate_per_s, cpu_count=self._crew.host.cpu_count)
 
-    def _measure(self, sampling_ratio: float, watch: Watch | None) -> LoadResult:
-        self._command = pgbench.command(
-            self._trial,
-            self._workload,
-            conninfo=self._target.conninfo,
-            sampling_ratio=sampling_ratio,
+    def _measure(self, pace: Pace, watch: Watch | None) -> LoadResult:
+        self._command = self._tool.command(
+            self._trial, self._workload, conninfo=self._target.conninfo, pace=pace
         )
         if watch is not None:
             watch.begin()
+        expected_s = self._tool.expected_s(self._trial, self._workload, pace)
+        late_s = max(expected_s - self._trial.duration_s, 0.0) * _OVERTIME_RATIO
         result = self._target.load(
             self._command,
             self._trial,
-            limit_s=self._trial.duration_s + _OVERTIME_S,
+            limit_s=self._trial.duration_s + late_s + _OVERTIME_S,
             on_progress=self._crew.listener.progress,
         )
         # First: it takes milliseconds, and its figures are of the time since the statistics reset.
@@ -218,15 +221,9 @@ class Attempt:
         self._cautions += doubts.of_absent(seen.evidence, self._state.storage, self._state.server)
         self._crew.store.write_series(self._trial.trial_id, self._number, seen.series)
 
-    def _verify(self, result: LoadResult, sampling_ratio: float) -> Outcome:
+    def _verify(self, result: LoadResult, pace: Pace) -> Outcome:
         alive = self._target.is_alive()
-        judged = judge(
-            self._trial,
-            self._workload,
-            result,
-            sampling_ratio=sampling_ratio,
-            cpu_count=self._crew.host.cpu_count,
-        )
+        judged = judge(self._tool, self._trial, self._workload, result, pace=pace)
         self._cautions += judged.cautions
         if isinstance(judged.outcome, Failed):
             return Failed(
@@ -259,7 +256,9 @@ class Attempt:
             provenance=Provenance(
                 groundspeed_version=__version__,
                 command=self._command.argv if self._command else (),
-                pgbench_version=self._state.pgbench_version,
+                engine=self._engine,
+                tool=self._tool.program,
+                tool_version=self._state.tool_version,
                 server=self._state.server,
                 host=self._crew.host,
                 storage=self._state.storage,

@@ -43,7 +43,7 @@ class EnvironmentState:
         self.checkpoint_cautions: tuple[Caution, ...] = ()
         # Transactions a second of the last measured trial of each cell.
         self.tps_per_s: dict[Cell, float] = {}
-        self.pgbench_version = ""
+        self.tool_version = ""
         self.server: ServerFacts | None = None
         self.storage: StorageFacts | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundspeed.plan import DATASET_BYTES_PER_SCALE
 from groundspeed.record import Caution
 
 if TYPE_CHECKING:
@@ -16,9 +15,14 @@ if TYPE_CHECKING:
 _CACHED_RATIO = 0.7
 # Absent by what the machine, the server or the environment is, and told by `Evidence.absent` alone:
 # a caution that rides on every record is read by nobody. Extensions and timings are the user's.
-_BY_NATURE = frozenset({"cpu-frequency", "io-timing", "pressure", "statements", "wal-io-timing"})
+_BY_NATURE = frozenset(
+    {
+        *("cpu-frequency", "io-timing", "latency-monitor", "pressure", "statements"),
+        "wal-io-timing",
+    }
+)
 # Of a given server, which is asked over SQL alone.
-_ELSEWHERE = frozenset({"control-group", "disk", "server-processes"})
+_ELSEWHERE = frozenset({"control-group", "disk", "server-processes", "serving-thread"})
 _DISKS = frozenset({"disk", "wal-disk"})
 _MEMORY_FILESYSTEMS = frozenset({"ramfs", "tmpfs"})
 # First versions of PostgreSQL that tell.
@@ -26,9 +30,12 @@ _SINCE = {"io-statistics": 160000, "wal-statistics": 140000}
 
 
 def of_circumstances(
-    storage: StorageFacts | None, host: HostFacts, scale: int
+    storage: StorageFacts | None, host: HostFacts, dataset_bytes: int | None
 ) -> Iterator[Caution]:
-    """Doubts that hold for every trial of an environment on this machine; none of a given one."""
+    """Doubts that hold for every trial of an environment on this machine; none of a given one.
+
+    `dataset_bytes` is what reads would have to fetch; None where they never do.
+    """
     if storage is None:
         return
     yield Caution(
@@ -40,7 +47,7 @@ def of_circumstances(
     if storage.memory_bytes is not None:
         # On an emulated device no more is cached than the environment's own memory holds.
         memory_bytes, whose = storage.memory_bytes, "the memory of the environment"
-    if scale * DATASET_BYTES_PER_SCALE < memory_bytes * _CACHED_RATIO:
+    if dataset_bytes is not None and dataset_bytes < memory_bytes * _CACHED_RATIO:
         yield Caution(
             code="cached-dataset",
             message=f"the dataset fits in {whose}: reads come from there, and only writes"

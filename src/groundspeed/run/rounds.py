@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.deciding import rule_of, spent_s, standing, time_is_over
+from groundspeed.run.seeking import tell_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ _MINUTE_S = 60
 
 def behind(plan: Plan, crew: Crew, todo: Sequence[Trial]) -> int:
     """Count the trials before those at hand, in this process and earlier ones."""
-    if plan.sequential is None:
+    if plan.stopping is None:
         return len(plan.trials) - len(todo)
     return len({record.trial.trial_id for record in crew.store.records()})
 
@@ -28,14 +29,16 @@ def left_s(plan: Plan, crew: Crew, todo: Sequence[Trial]) -> float:
 
     An upper bound where it stops when it is decided.
     """
-    if plan.sequential is not None:
-        return max(0.0, plan.sequential.at_most_s - spent_s(plan, crew.store.records()))
+    if plan.stopping is not None:
+        return max(0.0, plan.stopping.at_most_s - spent_s(plan, crew.store.records()))
     overhead_s = (plan.estimate.wall_s - plan.estimate.load_s) / max(1, len(plan.trials))
     return sum(trial.duration_s + overhead_s for trial in todo)
 
 
 def tell(plan: Plan, crew: Crew, done: Sequence[Trial], following: Sequence[Trial]) -> None:
-    """Say after a look how many comparisons are decided; nothing where it never stops early."""
+    """Say after a look what is decided or found; nothing where it never stops early."""
+    if plan.search is not None:
+        tell_search(plan, crew, following)
     if plan.sequential is None:
         return
     records = crew.store.records()

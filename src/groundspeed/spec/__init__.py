@@ -6,32 +6,36 @@ starts nothing and orders nothing.
 
 from groundspeed.spec.complaints import Form, complaints
 from groundspeed.spec.decode import apply_override, load_suite, parse_yaml
+from groundspeed.spec.designs import Bound
+from groundspeed.spec.environments import EmbeddedEnvironment, Replica, ServerEnvironment, Storage
 from groundspeed.spec.models import (
-    BUILTIN_WORKLOADS,
     NEWEST_POSTGRES,
     OLDEST_POSTGRES,
-    EmbeddedEnvironment,
+    POSTGRES,
     Measure,
     Pgbench,
     Postgres,
-    ScriptWorkload,
-    ServerEnvironment,
     Suite,
-    Workload,
     json_schema,
 )
+from groundspeed.spec.workloads import BUILTIN_WORKLOADS, LoadWorkload, ScriptWorkload, Workload
 
 __all__ = [
     "BUILTIN_WORKLOADS",
     "NEWEST_POSTGRES",
     "OLDEST_POSTGRES",
+    "POSTGRES",
+    "Bound",
     "EmbeddedEnvironment",
     "Form",
+    "LoadWorkload",
     "Measure",
     "Pgbench",
     "Postgres",
+    "Replica",
     "ScriptWorkload",
     "ServerEnvironment",
+    "Storage",
     "Suite",
     "Workload",
     "apply_override",

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from groundspeed.spec.models import (
-    EmbeddedEnvironment,
-    ScriptWorkload,
-    ServerEnvironment,
-    Storage,
-    Suite,
-)
+from groundspeed.spec.designs import Bound
+from groundspeed.spec.environments import EmbeddedEnvironment, ServerEnvironment, Storage
+from groundspeed.spec.models import Suite
+from groundspeed.spec.workloads import ScriptWorkload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,6 +137,8 @@ def _keys_at(location: Sequence[str | int]) -> list[str]:
             model = Storage
     elif location and location[0] == "workloads":
         model = ScriptWorkload
+    elif "bound" in location[1:]:
+        model = Bound
     elif location:
         field = Suite.model_fields.get(str(location[0]))
         annotation = field.annotation if field else None

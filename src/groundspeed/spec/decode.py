@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import yaml
 from psycopg import conninfo
@@ -95,7 +96,8 @@ def _dsn_keys(dsn: str) -> Iterable[str]:
     try:
         return conninfo.conninfo_to_dict(dsn)
     except psycopg_errors.ProgrammingError:
-        return ()
+        # The URL of another engine's server.
+        return () if urlsplit(dsn).password is None else ("password",)
 
 
 def load_suite(text: str, *, source: str, overrides: Sequence[str] = ()) -> Suite:

@@ -1,6 +1,6 @@
 """The frozen models of a suite file: its keys, their types, units and defaults.
 
-Passwords are taken out of a DSN here, before anything else of the project can see them.
+What is compared is in `spec.environments`, what the clients do in `spec.workloads`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from psycopg import conninfo
-from psycopg import errors as psycopg_errors
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Discriminator,
     Field,
-    SecretStr,
     Tag,
     model_validator,
 )
 
+from groundspeed.spec import designs
+from groundspeed.spec.environments import Environment, ServerEnvironment, Settings
 from groundspeed.spec.quantities import (
     Count,
     Counts,
@@ -30,16 +27,17 @@ from groundspeed.spec.quantities import (
     Name,
     PositiveDuration,
     Rate,
-    Size,
     Slice,
     WholeDuration,
+    Within,
     word_or_words,
     yaml_off,
 )
+from groundspeed.spec.strict import Strict
+from groundspeed.spec.workloads import BUILTIN_WORKLOADS, LoadWorkload, Workload
 
-BuiltinWorkload = Literal["select-only", "simple-update", "tpcb-like"]
-BUILTIN_WORKLOADS: tuple[BuiltinWorkload, ...] = ("select-only", "simple-update", "tpcb-like")
 OLDEST_POSTGRES, NEWEST_POSTGRES = 13, 18
+POSTGRES = "postgres"
 
 
 def _threads_kind(value: object) -> str:
@@ -52,10 +50,6 @@ Threads = Annotated[
     Annotated[Literal["clients"], Tag("word")] | Annotated[Counts, Tag("list")],
     Discriminator(_threads_kind),
 ]
-SettingName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
-Settings = Mapping[SettingName, str | int | float | bool]
-
-
 ProbeLevel = Annotated[Literal["off", "light", "full"], yaml_off]
 Varied = Literal[
     "storage",
@@ -98,167 +92,7 @@ Vary = Annotated[
 ]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-ProvisionName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-
-
-def _profile_kind(value: object) -> str:
-    return "inline" if isinstance(value, dict) else "named"
-
-
-class Storage(_Model):
-    """Where the files of an environment live: a directory as it is, or an emulated device."""
-
-    directory: str | None = Field(
-        default=None,
-        description="Directory on the storage to be measured; the run makes its own below it."
-        " With emulate: where the real files lie, if the run shall not choose.",
-    )
-    wal_directory: str | None = Field(
-        default=None,
-        description="Directory for the write-ahead log, where it lives on a storage of its own.",
-    )
-    # What is inside an inline profile is checked with the profile: this room knows no storage.
-    emulate: (
-        Annotated[
-            Annotated[str, Field(min_length=1), Tag("named")]
-            | Annotated[Mapping[str, Any], Tag("inline")],
-            Discriminator(_profile_kind),
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="Storage profile to emulate: its name, a YAML file relative to the suite, or"
-        " the profile itself.",
-    )
-    provision: Mapping[ProvisionName, str | int | float] = Field(
-        default={}, description="What the profile is provisioned with, as in iops: 16000."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _emulates_something(cls, data: object) -> object:
-        # Or an environment whose profile is written as a bare null would run at native speed.
-        if isinstance(data, dict) and "emulate" in data and data["emulate"] is None:
-            msg = 'has an empty emulate: name a profile; the one called null is written "null"'
-            raise ValueError(msg)
-        return data
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Storage:
-        if self.directory is None and self.emulate is None:
-            msg = "needs either directory or emulate"
-            raise ValueError(msg)
-        if self.emulate is not None and self.wal_directory is not None:
-            msg = "takes no wal_directory with emulate: the log lies on the emulated device too"
-            raise ValueError(msg)
-        if self.emulate is None and self.provision:
-            msg = "takes provision only with emulate: name the profile that is provisioned"
-            raise ValueError(msg)
-        return self
-
-
-class EmbeddedEnvironment(_Model):
-    """A server that the run creates, starts, stops and removes."""
-
-    target: Literal["embedded"]
-    storage: Storage = Field(description="Where its files live.")
-    version: int | None = Field(
-        default=None,
-        ge=OLDEST_POSTGRES,
-        le=NEWEST_POSTGRES,
-        description="PostgreSQL major version, where it differs from the suite's.",
-    )
-    bin_dir: str | None = Field(
-        default=None, description="Folder with postgres and initdb, where it differs."
-    )
-    settings: Settings = Field(
-        default={}, description="PostgreSQL settings on top of those of the suite."
-    )
-    listen: Literal["socket", "loopback"] = Field(
-        default="socket",
-        description="How the load reaches it: a private unix socket, or TCP on 127.0.0.1.",
-    )
-    memory: Size | None = Field(
-        default=None,
-        description="Memory of the emulated machine, of its server and its page cache together;"
-        " only with storage.emulate.",
-    )
-
-    @model_validator(mode="after")
-    def _memory_is_emulated(self) -> EmbeddedEnvironment:
-        if self.memory is not None and self.storage.emulate is None:
-            msg = "takes memory only with storage.emulate: this machine has the memory it has"
-            raise ValueError(msg)
-        return self
-
-
-class ServerEnvironment(_Model):
-    """A given PostgreSQL; the run makes a database of its own in it and drops that after."""
-
-    target: Literal["server"]
-    dsn: str = Field(description="libpq connection string or URI; its own TLS modes are kept.")
-    password_env: str | None = Field(
-        default=None, description="Name of the environment variable that holds the password."
-    )
-    # Never in the JSON Schema and never written: `model_dump` leaves it out.
-    password: SecretStr | None = Field(default=None, exclude=True, repr=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _split_password(cls, data: object) -> object:
-        if not isinstance(data, dict) or not isinstance(data.get("dsn"), str):
-            return data
-        if data.get("password") is not None:
-            msg = "takes no password: put the name of an environment variable in password_env"
-            raise ValueError(msg)
-        try:
-            parameters = conninfo.conninfo_to_dict(data["dsn"])
-        except psycopg_errors.ProgrammingError:
-            # libpq's own words may quote the password, so they are not passed on.
-            msg = "has a dsn that libpq cannot read, write it as postgresql://user@host:5432/"
-            raise ValueError(msg) from None
-        if "sslpassword" in parameters:
-            msg = "has sslpassword in its dsn: use a key file without a passphrase"
-            raise ValueError(msg)
-        password = parameters.pop("password", None)
-        return {
-            **data,
-            "dsn": conninfo.make_conninfo("", **parameters),
-            "password": None if password is None else SecretStr(str(password)),
-        }
-
-
-Environment = Annotated[
-    Annotated[EmbeddedEnvironment, Tag("embedded")] | Annotated[ServerEnvironment, Tag("server")],
-    Discriminator("target"),
-]
-
-
-class ScriptWorkload(_Model):
-    """A pgbench script of the user's own."""
-
-    script: str = Field(description="Path of the pgbench script, relative to the suite file.")
-    name: Name = Field(description="The name it has in the results.")
-    writes: bool = Field(
-        default=True, description="Whether it changes data, so that trials reset the dataset."
-    )
-
-
-def _workload_kind(value: object) -> str:
-    return "built-in" if isinstance(value, str) else "script"
-
-
-Workload = Annotated[
-    Annotated[BuiltinWorkload, Tag("built-in")] | Annotated[ScriptWorkload, Tag("script")],
-    Discriminator(_workload_kind),
-]
-
-
-class Postgres(_Model):
+class Postgres(Strict):
     """The PostgreSQL of the embedded environments."""
 
     version: int = Field(default=16, ge=OLDEST_POSTGRES, le=NEWEST_POSTGRES)
@@ -266,33 +100,39 @@ class Postgres(_Model):
     settings: Settings = Field(default={}, description="Settings, as in postgresql.conf.")
 
 
-# Servers stay warm between slices, and the connections of the measured load are new in any case.
-_SLICE_WARM_UP = "0s"
-
-
-class Measure(_Model):
+class Measure(Strict):
     """How long and how often each cell is measured, or until what is decided."""
 
     duration: WholeDuration = Field(default=60.0, description="Measured time of a trial.")
     warm_up: Duration = Field(
         default=5.0,
-        description=f"Load before it that is not counted; {_SLICE_WARM_UP} with until.",
+        description=f"Load before it that is not counted; {designs.SLICE_WARM_UP} with until.",
     )
     repeats: Count = Field(default=3, description="Trials of each cell, each in its own block.")
-    until: Literal["decided"] | None = Field(
+    until: designs.Until | None = Field(
         default=None,
         description="Measure slices of seconds in rounds, and stop where it is decided which"
-        " environment is faster, or that none is; instead of duration and repeats.",
+        " environment is faster, or that none is; or, with capacity, where the highest rate that"
+        " holds the bound is found. Instead of duration and repeats.",
     )
     margin: Margin = Field(
         default=0.03,
-        description="Environments that differ by less count as equivalent; with until.",
+        description="Environments that differ by less count as equivalent; with until: decided.",
         json_schema_extra={"default": "3%"},
+    )
+    bound: designs.Bound | None = Field(
+        default=None, description="The latency that a rate has to hold; with until: capacity."
+    )
+    within: Within = Field(
+        default=0.1,
+        description="How near to each other the ends of the interval of that rate shall come; with"
+        " until: capacity.",
+        json_schema_extra={"default": "10%"},
     )
     slice: Slice = Field(
         default="auto",
         description="Measured time of a trial with until: auto is 1s for workloads that only read"
-        " and 2s for those that write.",
+        " and 2s for those that write; with capacity 5s, or twenty times the bound.",
     )
     at_most: PositiveDuration = Field(
         default=1800.0,
@@ -312,23 +152,16 @@ class Measure(_Model):
     @model_validator(mode="before")
     @classmethod
     def _one_design(cls, data: object) -> object:
-        """Refuse keys that would be silently ignored: those of the other design."""
-        if not isinstance(data, dict):
-            return data
-        if data.get("until") is None:
-            for key in ("margin", "slice", "at_most"):
-                if key in data:
-                    msg = f"takes {key} only with until: write until: decided, or leave {key} out"
-                    raise ValueError(msg)
-            return data
-        for key, instead in (("duration", "slice"), ("repeats", "at_most")):
-            if key in data:
-                msg = f"takes no {key} with until: {instead} bounds it, leave {key} out"
-                raise ValueError(msg)
-        return {"warm_up": _SLICE_WARM_UP, **data}
+        """Refuse keys that would be silently ignored: those of another design."""
+        return designs.of_one_design(data) if isinstance(data, dict) else data
+
+    @property
+    def capacity_slice_s(self) -> float:
+        """How long a slice is with until: capacity."""
+        return designs.capacity_slice_s(self)
 
 
-class Pgbench(_Model):
+class Pgbench(Strict):
     """Options of the load tool."""
 
     protocol: Literal["simple", "extended", "prepared"] = "prepared"
@@ -342,13 +175,19 @@ class Pgbench(_Model):
     progress: WholeDuration = Field(default=1.0, description="Interval of pgbench's own reports.")
 
 
-class Suite(_Model):
+class Suite(Strict):
     """A suite file: the environments compared and the load they are compared under."""
 
     suite: Name = Field(description="Name of the suite.")
     description: str = Field(default="", description="One line on what it is for.")
     seed: int = Field(default=1, ge=0, description="Seed of the order of trials and of pgbench.")
+    engine: Name = Field(
+        default=POSTGRES, description="What is measured: postgres, or another engine by name."
+    )
     postgres: Postgres = Postgres()
+    settings: Settings = Field(
+        default={}, description="Settings of all servers of another engine than postgres."
+    )
     environments: Mapping[Name, Environment] = Field(
         min_length=1, description="What is compared, by name."
     )
@@ -367,9 +206,19 @@ class Suite(_Model):
         description="In what the environments are meant to differ, settings.NAME for one setting. A"
         " report then names every other difference at the verdicts it could confound.",
     )
+    published: Name | None = Field(
+        default=None,
+        description="A publication of the catalogue whose figures stand beside those measured, as"
+        " groundspeed published lists them.",
+    )
+    published_environments: Mapping[Name, Name] = Field(
+        default={},
+        description="What that publication calls an environment, where it is another name.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Suite:
+        self._check_engine()
         names = [w if isinstance(w, str) else w.name for w in self.workloads]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -378,10 +227,52 @@ class Suite(_Model):
         if isinstance(self.threads, tuple) and min(self.threads) > max(self.clients):
             msg = "has more threads than clients in every combination: pgbench would refuse it"
             raise ValueError(msg)
-        if self.measure.until is not None and len(self.environments) < 2:  # noqa: PLR2004 - a pair
-            msg = "needs two environments to decide between: name another one"
+        if self.published_environments and self.published is None:
+            msg = "takes published_environments only with published: name a publication"
             raise ValueError(msg)
+        designs.check_design(self)
         return self
+
+    def _check_engine(self) -> None:
+        """Refuse what only another engine understands; it would be silently ignored."""
+        if self.engine == POSTGRES:
+            self._check_postgres()
+            return
+        foreign = [w if isinstance(w, str) else w.name for w in self.workloads if _is_sql(w)]
+        if foreign:
+            msg = f"has the workload {foreign[0]!r} of pgbench: give each one a name and a load"
+        elif {"postgres", "pgbench", "scale"} & self.model_fields_set:
+            key = min({"postgres", "pgbench", "scale"} & self.model_fields_set)
+            msg = f"takes {key} only with engine postgres: leave it out"
+        else:
+            return
+        raise ValueError(msg)
+
+    def _check_postgres(self) -> None:
+        if any(isinstance(w, LoadWorkload) for w in self.workloads):
+            msg = "takes a workload with load only with another engine: write a script"
+            raise ValueError(msg)
+        if self.settings:
+            msg = "takes settings only with another engine: write them below postgres"
+            raise ValueError(msg)
+        for name, asked in self.environments.items():
+            if asked.options or getattr(asked, "replica", None) is not None:
+                msg = f"takes options and a replica only with another engine: see {name!r}"
+                raise ValueError(msg)
+            if isinstance(asked, ServerEnvironment):
+                continue
+            if asked.version is not None and not (
+                OLDEST_POSTGRES <= asked.version <= NEWEST_POSTGRES
+            ):
+                msg = (
+                    f"has PostgreSQL {asked.version} in {name!r}: write a version from"
+                    f" {OLDEST_POSTGRES} to {NEWEST_POSTGRES}"
+                )
+                raise ValueError(msg)
+
+
+def _is_sql(workload: Workload) -> bool:
+    return not isinstance(workload, LoadWorkload)
 
 
 def json_schema() -> dict[str, Any]:

@@ -122,6 +122,22 @@ Margin = Annotated[
     Field(gt=0, le=0.5),
     quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$", "3%"),
 ]
+
+
+def _searchable(ratio: float) -> float:
+    # Finer than slices of a busy machine can tell, or coarser than a halving.
+    if not 0.05 <= ratio <= 0.5:  # noqa: PLR2004 - both ends are in the message
+        msg = "must be from 5% to 50%: finer takes more slices than a run has"
+        raise ValueError(msg)
+    return ratio
+
+
+Within = Annotated[
+    float,
+    from_text(_ratio, "10%"),
+    AfterValidator(_searchable),
+    quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$", "10%"),
+]
 Rate = Annotated[
     float,
     from_text(units.parse_rate_per_s, "500/s"),

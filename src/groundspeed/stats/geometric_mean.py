@@ -29,7 +29,12 @@ def geometric_mean_ratio(
     the result counts rounds. Raises ValueError for no cell, one without pairs and values out of
     range.
     """
+    return paired_ratio(round_ratios(cells), confidence_ratio)
+
+
+def round_ratios(cells: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Give the geometric mean of each round, as pairs with 1; raises as `geometric_mean_ratio`."""
     if not cells or not all(cells):
         raise ValueError("a mean of ratios takes one or more cells, each with pairs")
     rounds = [fmean(logs) for logs in zip(*map(log_ratios, cells), strict=False)]
-    return paired_ratio([(math.exp(mean), 1.0) for mean in rounds], confidence_ratio)
+    return [(math.exp(mean), 1.0) for mean in rounds]

@@ -70,6 +70,19 @@ def from_values(values_us: Iterable[int], sub_bucket_bits: int = SUB_BUCKET_BITS
     return Histogram(sub_bucket_bits=sub_bucket_bits, buckets=tuple(sorted(counts.items())))
 
 
+def of_counts(
+    counted_us: Iterable[tuple[float, int]], sub_bucket_bits: int = SUB_BUCKET_BITS
+) -> Histogram:
+    """Return the histogram of (latency in us, count) pairs, as a tool sums up its own.
+
+    Raises as `bucket_index` does.
+    """
+    counts: Counter[int] = Counter()
+    for value_us, count in counted_us:
+        counts[bucket_index(round(value_us), sub_bucket_bits)] += count
+    return Histogram(sub_bucket_bits=sub_bucket_bits, buckets=tuple(sorted(counts.items())))
+
+
 def quantile_us(histogram: Histogram, q: float) -> float:
     """Return the `q` quantile in microseconds: the midpoint of the bucket of the nearest rank.
 

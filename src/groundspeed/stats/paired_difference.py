@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.stats.paired_ratio import paired_ratio
+from groundspeed.stats.sequential import always_valid_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from groundspeed.stats.sequential import Rule
 
 
 class DifferenceInterval(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,4 +40,22 @@ def paired_difference(
         difference=math.log(found.ratio),
         low=None if found.low is None else math.log(found.low),
         high=None if found.high is None else math.log(found.high),
+    )
+
+
+def always_valid_difference(
+    pairs: Sequence[tuple[float, float]], rule: Rule, error_ratio: float
+) -> DifferenceInterval:
+    """Estimate as `paired_difference`, with an interval that holds at every look of a rule at once.
+
+    It is what the intervals of the looks so far have in common, see
+    `sequential.always_valid_interval`; None before the first look.
+    """
+    ratios = [(math.exp(a - b), 1.0) for a, b in pairs]
+    low, high = always_valid_interval(ratios, rule, error_ratio)
+    return DifferenceInterval(
+        n=len(pairs),
+        difference=math.log(paired_ratio(ratios).ratio),
+        low=None if low is None else math.log(low),
+        high=None if high is None else math.log(high),
     )

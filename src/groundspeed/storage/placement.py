@@ -118,7 +118,9 @@ def _emulated(
 
 
 def _cache_bytes(environment: EnvironmentPlan, memory_bytes: int) -> int:
-    """Give what shared buffers leave of the memory to the page cache."""
+    """Give what the server leaves of the memory to the page cache."""
+    if environment.server_bytes is not None:
+        return max(LEAST_CACHE_BYTES, memory_bytes - environment.server_bytes)
     buffers_bytes = shared_buffers_bytes(environment)
     if memory_bytes <= buffers_bytes:
         raise TargetError(

@@ -15,7 +15,7 @@ from groundspeed.store.files import (
     write_durably,
 )
 from groundspeed.store.locks import RunLock
-from groundspeed.store.reading import RunInfo, list_runs, read_run
+from groundspeed.store.reading import RunInfo, imported_files, list_runs, read_run
 from groundspeed.store.writing import RunStore
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "RunLock",
     "RunStore",
     "create_run",
+    "imported_files",
     "list_runs",
     "read_plan",
     "read_run",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundspeed import deciding
+from groundspeed import deciding, published
 from groundspeed.analyse import RunRecords
-from groundspeed.errors import StoreError
+from groundspeed.errors import StoreError, UsageError
+from groundspeed.plan import saved
 from groundspeed.record import Caution, Failed, Measured, Record, SecondRow, Skipped
 from groundspeed.store import parquet
 from groundspeed.store.files import (
@@ -23,12 +24,14 @@ from groundspeed.store.files import (
     store_error,
 )
 from groundspeed.store.locks import is_locked
+from groundspeed.tools import engines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from groundspeed.plan import Plan
+    from groundspeed.published import Publication
     from groundspeed.record import Series
 
 
@@ -66,6 +69,7 @@ def read_run(run_dir: Path) -> RunRecords:
     found, cautions = _read_records(run_dir)
     measured = [record for record in found if isinstance(record.outcome, Measured)]
     series, lost = _read_all_series(run_dir, measured)
+    publication, gone = _publication(plan)
     return RunRecords(
         run_id=run_dir.resolve().name,
         suite_name=plan.suite_name,
@@ -73,20 +77,48 @@ def read_run(run_dir: Path) -> RunRecords:
         planned_trial_count=_planned_count(plan, found),
         environments=tuple(e.name for e in plan.environments),
         workloads=tuple(w.name for w in plan.workloads),
-        writing_workloads=tuple(w.name for w in plan.workloads if w.writes),
-        records=found,
+        # Of a script that was imported only its name is known.
+        writing_workloads=None
+        if plan.is_imported
+        else tuple(w.name for w in plan.workloads if w.writes),
+        records=tuple(r for r in found if not is_slice(plan, r)),
+        search=plan.search,
+        slices=tuple(r for r in found if is_slice(plan, r)),
         seconds={r.trial.trial_id: _read_seconds(run_dir, r) for r in measured},
-        pausing_workloads=tuple(w.name for w in plan.workloads if w.pauses),
+        pausing_workloads=None
+        if plan.is_imported
+        else tuple(w.name for w in plan.workloads if w.pauses),
         series=series,
         vary=plan.vary,
-        cautions=(*cautions, *lost),
+        cautions=(*cautions, *lost, *gone),
         rule=None if plan.sequential is None else deciding.rule_of(plan),
+        engine=plan.engine,
+        publication=publication,
+        beside=plan.beside,
+        keeping=engines.keeping(plan),
+        saved=saved(plan, (r.trial for r in found if not isinstance(r.outcome, Skipped))),
     )
+
+
+def _publication(plan: Plan) -> tuple[Publication | None, tuple[Caution, ...]]:
+    """Find what stands beside a run; the plan only names it, and a catalogue may change."""
+    if plan.beside is None:
+        return None, ()
+    try:
+        return published.publication(plan.beside.publication), ()
+    except UsageError as error:
+        message = f"{error}: its figures do not stand beside these"
+        return None, (Caution(code="lost-publication", message=message),)
+
+
+def is_slice(plan: Plan, record: Record) -> bool:
+    """Tell whether a record is of a search, at a rate that the search chose."""
+    return plan.search is not None and record.trial.rate_per_s is not None
 
 
 def _planned_count(plan: Plan, found: Sequence[Record]) -> int:
     """Count the trials of a plan, less those that are left out because nothing hangs on them."""
-    if plan.sequential is None:
+    if plan.stopping is None:
         return len(plan.trials)
     tried = {record.trial.trial_id for record in found}
     return len(tried.union(trial.trial_id for trial in deciding.remaining(plan, found)))
@@ -144,6 +176,19 @@ def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
     """List the runs below a results directory, newest first; empty when it does not exist."""
     found = [_run_info(path.parent) for path in results_dir.glob(f"*/{PLAN_FILE}")]
     return tuple(sorted(found, key=lambda info: (info.started_at, info.run_id), reverse=True))
+
+
+def imported_files(results_dir: Path) -> dict[str, Path]:
+    """Map the SHA-256 of every file that runs below a directory were imported from to its run."""
+    found: dict[str, Path] = {}
+    for path in sorted(results_dir.glob(f"*/{PLAN_FILE}")):
+        try:
+            plan = read_plan(path.parent)
+        except StoreError:
+            continue
+        if plan.is_imported:
+            found |= {each["sha256"]: path.parent for each in plan.suite["imported"]}
+    return found
 
 
 def _run_info(run_dir: Path) -> RunInfo:

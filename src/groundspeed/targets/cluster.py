@@ -6,11 +6,10 @@ It asks for a password on every route, and listens on TCP only where the suite s
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
 from groundspeed.errors import TargetError
-from groundspeed.targets import process
+from groundspeed.targets import loopback, process
 from groundspeed.targets.sql import Address
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ RESERVED_SETTINGS = frozenset(
     }
 )
 _SOCKET_PORT = 5432
-_LOOPBACK = "127.0.0.1"
 
 
 def refuse_reserved_settings(environment: EnvironmentPlan) -> None:
@@ -45,7 +43,7 @@ def refuse_reserved_settings(environment: EnvironmentPlan) -> None:
     if reserved:
         raise TargetError(
             f"{environment.name}: the setting {reserved[0]} belongs to groundspeed",
-            f"leave it out; listen: loopback makes the server listen on {_LOOPBACK}",
+            f"leave it out; listen: loopback makes the server listen on {loopback.HOST}",
         )
 
 
@@ -81,7 +79,7 @@ def configure(
     """Write the settings of an environment; returns how its server will be reached."""
     port, listen, host = _SOCKET_PORT, "", str(socket_directory)
     if environment.listen == "loopback":
-        port, listen, host = _free_port(), _LOOPBACK, _LOOPBACK
+        port, listen, host = loopback.free_port(), loopback.HOST, loopback.HOST
     settings = [
         *environment.settings,
         ("listen_addresses", listen),
@@ -103,9 +101,3 @@ def configure(
 
 def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "''")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_LOOPBACK, 0))
-        return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Runs one pgbench and reads its transaction log while it is written.
+"""Runs one load tool and reads its transaction log, if it keeps one, while it is written.
 
 The log lives in memory, the native reader frees what it has read, and this process only relays a
 line a second; so what is watched is hardly disturbed.
@@ -24,42 +24,40 @@ from groundspeed.targets import process
 from groundspeed.tools import pgbench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from groundspeed.plan import Command, Trial
     from groundspeed.targets.process import Account
-    from groundspeed.targets.sql import Address
+    from groundspeed.tools.load_tool import LoadTool
 
 # Never this many bytes of progress lines in a healthy trial; a tool gone mad must not fill memory.
 _KEPT_OUTPUT_BYTES = 16 * 1024 * 1024
 _LONGEST_WAIT_S = 60.0
 
 
-class _Reader:
-    """The native log reader beside one pgbench."""
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """How a load tool gets into its server, in environment variables.
 
-    def __init__(self, directory: Path, trial: Trial) -> None:
-        arguments = ["--follow", directory, "--prefix", pgbench.LOG_PREFIX]
-        # Without --start-us, second 0 begins with the first line: connecting is no part of it.
-        arguments += ["--seconds", str(trial.duration_s)]
-        if trial.rate_per_s is not None:
-            arguments.append("--has-lag")
-        if trial.max_tries > 1:
-            arguments.append("--has-retries")
-        # Not as the load's user: it has to outlive nothing and touches only the log directory.
-        self.process = process.start(
-            [native.executable_path("log_reader"), *map(str, arguments)],
-            account=None,
-            stdin=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+    `secret_files` are (variable, text) pairs: the text goes into a file in memory that the tool
+    alone can read, and the variable names that.
+    """
+
+    variables: tuple[tuple[str, str], ...] = ()
+    secret_files: tuple[tuple[str, str], ...] = ()
+
+
+class LogAnswer:
+    """What the native log reader says of a log, line by line."""
+
+    def __init__(self) -> None:
         self._partial = b""
         self.seconds: list[SecondRow] = []
         self.totals: LogTotals | None = None
         self.p99_s: float | None = None
 
     def feed(self, data: bytes) -> None:
+        """Take some of what it wrote; ends anywhere."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             self._take(msgspec.json.decode(line))
@@ -86,6 +84,27 @@ class _Reader:
                 {**message, "histogram": histogram, "lag": lag}, LogTotals
             )
 
+
+class _Reader(LogAnswer):
+    """The native log reader beside one pgbench."""
+
+    def __init__(self, directory: Path, trial: Trial) -> None:
+        super().__init__()
+        arguments = ["--follow", directory, "--prefix", pgbench.LOG_PREFIX]
+        # Without --start-us, second 0 begins with the first line: connecting is no part of it.
+        arguments += ["--seconds", str(trial.duration_s)]
+        if trial.rate_per_s is not None:
+            arguments.append("--has-lag")
+        if trial.max_tries > 1:
+            arguments.append("--has-retries")
+        # Not as the load's user: it has to outlive nothing and touches only the log directory.
+        self.process = process.start(
+            [native.executable_path("log_reader"), *map(str, arguments)],
+            account=None,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
     def finish(self) -> LogTotals:
         """Let it drain the log, now complete. Raises TargetError when it died."""
         assert self.process.stdin is not None  # noqa: S101 - asked for above
@@ -106,7 +125,7 @@ def _pairs(buckets: list[list[int]]) -> tuple[tuple[int, int], ...]:
 
 
 class _Output:
-    """What pgbench wrote so far on one stream."""
+    """What a load tool wrote so far on one stream."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -117,8 +136,8 @@ class _Output:
         if self._size < _KEPT_OUTPUT_BYTES:
             self._chunks.append(data)
             self._size += len(data)
-        lines = data.decode(errors="backslashreplace").rstrip("\n").rsplit("\n", 1)
-        self.last_line = lines[-1]
+        lines = data.decode(errors="backslashreplace").splitlines()
+        self.last_line = lines[-1] if lines else ""
 
     def text(self) -> str:
         return b"".join(self._chunks).decode(errors="backslashreplace")
@@ -130,15 +149,13 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
     *,
     program: Path,
     directory: Path,
-    address: Address,
+    tool: LoadTool,
+    login: Login,
     account: Account | None,
-    variables: Mapping[str, str],
     limit_s: float,
     on_progress: Callable[[Progress], None],
 ) -> LoadResult:
     """Run a load command in `directory`; with a trial, read its log from there.
-
-    `variables` are environment variables for libpq beyond the connection string.
 
     The command is ended after `limit_s`. On any exception, Ctrl-C among them, everything
     that was started is ended before it goes on.
@@ -147,15 +164,14 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
         (directory / name).write_text(text, encoding="utf-8")
         (directory / name).chmod(0o644)
     with ExitStack() as stack:
-        environment = {**variables, "PGCONNECT_TIMEOUT": "10", "PGAPPNAME": "pgbench"}
+        environment = dict(login.variables)
         pass_fds = []
-        if address.password is not None:
-            line = "*:*:*:*:" + address.password.replace("\\", "\\\\").replace(":", "\\:")
-            descriptor, path = stack.enter_context(process.memory_file(line + "\n", account))
-            environment["PGPASSFILE"] = path
+        for variable, text in login.secret_files:
+            descriptor, path = stack.enter_context(process.memory_file(text, account))
+            environment[variable] = path
             pass_fds.append(descriptor)
         reader = None
-        if trial is not None:
+        if trial is not None and tool.keeps_log:
             reader = _Reader(directory, trial)
             stack.callback(process.end, reader.process)
         stack.callback(_remove_logs, directory)
@@ -168,7 +184,8 @@ def run_load(  # noqa: PLR0913 - each names one independent circumstance
             pass_fds=pass_fds,
         )
         stack.callback(process.end, load)
-        stdout, stderr = _relay(load, reader, started_s, limit_s, on_progress)
+        watch = _Watcher(tool, reader, started_s, on_progress)
+        stdout, stderr = _relay(load, reader, started_s, limit_s, watch)
         elapsed_s = time.monotonic() - started_s
         totals = None if reader is None else reader.finish()
         return LoadResult(
@@ -191,7 +208,7 @@ def _relay(
     reader: _Reader | None,
     started_s: float,
     limit_s: float,
-    on_progress: Callable[[Progress], None],
+    watcher: _Watcher,
 ) -> tuple[str, str]:
     stdout, stderr = _Output(), _Output()
     with selectors.DefaultSelector() as selector:
@@ -218,19 +235,36 @@ def _relay(
                     open_streams -= key.data is not reader
                     continue
                 key.data.feed(data)
-                if key.data is stderr:
-                    _tell(stderr.last_line, reader, on_progress)
+                if isinstance(key.data, _Output):
+                    watcher.tell(key.data.last_line)
     load.wait()
     return stdout.text(), stderr.text()
 
 
-def _tell(line: str, reader: _Reader | None, on_progress: Callable[[Progress], None]) -> None:
-    progress = pgbench.parse_progress(line)
-    if progress is not None:
-        on_progress(
+class _Watcher:
+    """Tells how a load is doing, whichever stream its tool reports on."""
+
+    def __init__(
+        self,
+        tool: LoadTool,
+        reader: _Reader | None,
+        started_s: float,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._tool = tool
+        self._reader = reader
+        self._started_s = started_s
+        self._on_progress = on_progress
+
+    def tell(self, line: str) -> None:
+        progress = self._tool.parse_progress(line)
+        if progress is None:
+            return
+        elapsed_s = progress.elapsed_s
+        self._on_progress(
             Progress(
-                elapsed_s=progress.elapsed_s,
+                elapsed_s=time.monotonic() - self._started_s if elapsed_s is None else elapsed_s,
                 tps_per_s=progress.tps_per_s,
-                p99_s=None if reader is None else reader.p99_s,
+                p99_s=None if self._reader is None else self._reader.p99_s,
             )
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +20,22 @@ import msgspec
 from groundspeed.errors import TargetError
 from groundspeed.ports import WatchPoints
 from groundspeed.record import StorageFacts
-from groundspeed.targets import cluster, installation, leases, load, places, rest, sql
+from groundspeed.targets import (
+    cluster,
+    installation,
+    leases,
+    load,
+    pgbench_login,
+    places,
+    rest,
+    sql,
+)
 from groundspeed.targets.leases import LeaseFile
+from groundspeed.targets.postgres_ledger import PostgresLedger
 from groundspeed.targets.postmaster import Postmaster
 from groundspeed.targets.process import Account
 from groundspeed.tools import pgbench
+from groundspeed.tools.pgbench_load import PgbenchLoad
 
 if TYPE_CHECKING:
     from groundspeed.plan import Command, EnvironmentPlan, Trial
@@ -32,6 +44,11 @@ if TYPE_CHECKING:
     from groundspeed.storage.placement import Placement
     from groundspeed.targets.emulation import EmulatedDevice
     from groundspeed.targets.installation import Installation
+
+
+def _untold(message: str) -> None:
+    """Pass over what nobody wants to be told."""
+    del message
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +61,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     clone: bool
     # Whether a server runs on between trials, at rest; see `EmbeddedTarget.stop`.
     is_warm: bool = False
+    # Told a line now and then of what takes long.
+    tell: Callable[[str], None] = _untold
 
 
 class EmbeddedTarget:
@@ -277,9 +296,9 @@ class EmbeddedTarget:
             trial,
             program=self._programs.program(command.program),
             directory=self._load_directory,
-            address=self._address,
+            tool=PgbenchLoad(),
+            login=pgbench_login.login(self._address),
             account=self._with.account,
-            variables={},
             limit_s=limit_s,
             on_progress=on_progress,
         )
@@ -326,6 +345,32 @@ class EmbeddedTarget:
         return msgspec.structs.replace(
             facts, wal_path=wal.path, wal_filesystem=wal.filesystem, wal_device=wal.device
         )
+
+    # -- ended badly
+
+    def ledger(self) -> PostgresLedger:
+        """Numbered entries in the database under test."""
+        return PostgresLedger(self._address)
+
+    def kill(self) -> None:
+        """Kill all processes of the server at once."""
+        self._server.kill()
+
+    def cut_power(self) -> int:
+        """Take from the files what had not reached the emulated device; bytes."""
+        if self._device is None:
+            raise TargetError(
+                f"{self._environment.name}: only an emulated device can lose its power",
+                "give it storage.emulate, or ask for the ending killed alone",
+            )
+        taken = self._device.cut_power(at_ns=time.monotonic_ns()).bytes
+        # One that was never synced is there without a word in it, and no server starts beside it:
+        # whoever starts that of a machine which lost its power takes it away first. A whole one
+        # names the shared memory that the next server removes.
+        lock = self.data_directory / "postmaster.pid"
+        if lock.exists() and not lock.read_bytes():
+            lock.unlink()
+        return taken
 
     def remove(self) -> None:
         """Stop the server at once and remove every directory it had."""

@@ -69,7 +69,7 @@ def reachable_on_same_storage(asked: Path, account: Account | None) -> Path:
         if same and _can(account, "-x", candidate):
             return candidate
     raise TargetError(
-        f"{asked}: the user {account.name}, as whom PostgreSQL runs, may not enter it",
+        f"{asked}: the user {account.name}, as whom the server runs, may not enter it",
         "name a directory on that storage which everybody may enter, or do not run as root",
     )
 
@@ -135,6 +135,24 @@ def reachable_programs(
     )
 
 
+def reachable_file(path: Path, home_name: str, account: Account | None, lease: LeaseFile) -> Path:
+    """Give back a program or library that the server's user can use: this, or a copy of it."""
+    if account is None or may_read(path, account):
+        return path
+    return copied_file(path, home_name, account, lease)
+
+
+def copied_file(path: Path, home_name: str, account: Account | None, lease: LeaseFile) -> Path:
+    """Copy a program or library, which needs no files beside it, to a directory of ours."""
+    home = temporary_directory(account) / home_name
+    if not home.exists():
+        make(home, account, lease)
+    copy = home / path.name
+    shutil.copyfile(path, copy)
+    copy.chmod(0o755)
+    return copy
+
+
 def can_clone(directory: Path) -> bool:
     """Tell whether the file system of a directory shares blocks between copies (reflink)."""
     try:
@@ -150,10 +168,14 @@ def can_clone(directory: Path) -> bool:
     return True
 
 
-def clone(source: Path, copy: Path) -> None:
-    """Copy a directory tree by sharing its blocks. Raises TargetError."""
+def clone(source: Path, copy: Path, *, or_copy: bool = False) -> None:
+    """Copy a directory tree by sharing its blocks; where that cannot be, refuse or copy them.
+
+    Raises TargetError.
+    """
+    how = "auto" if or_copy else "always"
     done = subprocess.run(
-        ["cp", "-a", "--reflink=always", str(source), str(copy)],  # noqa: S607
+        ["cp", "-a", f"--reflink={how}", str(source), str(copy)],  # noqa: S607
         capture_output=True,
         text=True,
         check=False,
@@ -161,6 +183,6 @@ def clone(source: Path, copy: Path) -> None:
     )
     if done.returncode != 0:
         raise TargetError(
-            f"{source} cannot be cloned: {done.stderr.strip().splitlines()[-1:]}",
+            f"{source} cannot be copied: {done.stderr.strip().splitlines()[-1:]}",
             "check the room on that storage",
         )

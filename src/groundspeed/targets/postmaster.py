@@ -10,7 +10,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from groundspeed.errors import TargetError
-from groundspeed.targets import process, remains
+from groundspeed.targets import killing, process, remains
 
 if TYPE_CHECKING:
     import subprocess
@@ -116,6 +116,12 @@ class Postmaster:
     def quit(self) -> None:
         """End it at once; its data directory is not needed any more."""
         self._end(signal.SIGQUIT, _QUIT_PATIENCE_S)
+
+    def kill(self) -> None:
+        """Kill it and all its processes at once, as a crash does. Raises TargetError."""
+        if self._process is not None:
+            killing.kill_family(self._process.pid)
+            self._end(signal.SIGKILL, _QUIT_PATIENCE_S)
 
     def _end(self, first: signal.Signals, patience_s: float) -> None:
         if self._process is None:

@@ -48,7 +48,7 @@ def unprivileged_account() -> Account | None:
         entry = pwd.getpwnam("nobody")
     except KeyError:
         raise TargetError(
-            "PostgreSQL does not run as root, and this machine has no user nobody",
+            "servers do not run as root here, and this machine has no user nobody",
             "start groundspeed as an ordinary user",
         ) from None
     return Account(name=entry.pw_name, uid=entry.pw_uid, gid=entry.pw_gid)

@@ -20,7 +20,14 @@ import msgspec
 
 from groundspeed.targets import process
 
-_SERVER_PROGRAMS = frozenset({"postgres", "initdb", "pgbench"})
+# Debian's redis-server is a link to its redis-check-rdb.
+_REDIS_PROGRAMS = frozenset(
+    {
+        *("redis-server", "redis-check-rdb", "redis-benchmark"),
+        *("valkey-server", "valkey-check-rdb", "valkey-benchmark"),
+    }
+)
+_SERVER_PROGRAMS = frozenset({"postgres", "initdb", "pgbench"}) | _REDIS_PROGRAMS
 _SHARED_MEMORY = re.compile(r"/dev/shm/PostgreSQL\.(\d+)")  # noqa: S108 - PostgreSQL's own
 # A control segment has some ten thousand bytes; the largest that is worth reading.
 _CONTROL_BYTES = 1024 * 1024
@@ -106,8 +113,10 @@ def _is_running(owned: OwnedProcess) -> bool:
 
 def end(owned: OwnedProcess) -> None:
     """End a process, if it is still the one that was noted."""
-    # SIGQUIT is PostgreSQL's immediate shutdown: it takes its backends and shared memory along.
-    for number, patience_s in ((signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
+    # SIGQUIT is PostgreSQL's immediate shutdown: it takes its backends and shared memory along. To
+    # a Redis it would be the order to write its memory into a core file.
+    first = [] if _program_of(owned.pid) in _REDIS_PROGRAMS else [signal.SIGQUIT]
+    for number, patience_s in ((number, 5.0) for number in (*first, signal.SIGKILL)):
         if not _is_running(owned):
             return
         try:
@@ -123,6 +132,15 @@ def end(owned: OwnedProcess) -> None:
             os.close(descriptor)
 
 
+def _program_of(pid: int) -> str | None:
+    """Name of the program that a process is; None where that cannot be seen."""
+    try:
+        name = Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return None
+    return name.removesuffix(" (deleted)")
+
+
 def _wait_gone(pidfd: int, patience_s: float) -> None:
     select.select([pidfd], [], [], patience_s)
 
@@ -134,8 +152,7 @@ def _servers_of(path: Path) -> list[OwnedProcess]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             # Never a person's shell that happens to stand there.
-            program = (folder / "exe").readlink().name.removesuffix(" (deleted)")
-            if program not in _SERVER_PROGRAMS:
+            if _program_of(int(folder.name)) not in _SERVER_PROGRAMS:
                 continue
             inside = (folder / "cwd").readlink().is_relative_to(path)
             if inside or mark in (folder / "environ").read_bytes():

@@ -31,12 +31,19 @@ def settle(address: sql.Address, data_directories: Iterable[Path], *, rested_at_
         # This one does not take its time, and hurries the one under way.
         sql.checkpoint(address)
     for directory in data_directories:
-        _write_out(directory / "base", rested_at_ns - _SLACK_NS)
+        write_out_since(directory / "base", rested_at_ns)
     return now_ns
 
 
-def _write_out(directory: Path, since_ns: int) -> None:
-    """Let the kernel write what it holds of a server's tables, and wait for it.
+def write_out_since(directory: Path, rested_at_ns: int) -> int:
+    """Write out the files that were written to since a time, and give the time now."""
+    now_ns = time.time_ns()
+    write_out(directory, rested_at_ns - _SLACK_NS)
+    return now_ns
+
+
+def write_out(directory: Path, since_ns: int = 0) -> None:
+    """Let the kernel write what it holds of a server's files, and wait for it.
 
     Pages that did not fit in shared buffers were given to it without a sync. Files that were not
     written to since are left alone: a sync of nothing costs the disk a flush all the same.

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from groundspeed import spec
 from groundspeed.errors import TargetError
 from groundspeed.ports import WatchPoints
-from groundspeed.targets import installation, leases, load, places, sql
+from groundspeed.targets import installation, leases, load, pgbench_login, places, sql
 from groundspeed.targets.leases import OwnedDatabase
 from groundspeed.tools import pgbench
+from groundspeed.tools.pgbench_load import PgbenchLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,10 +169,10 @@ class ServerTarget:
             trial,
             program=self._programs.program(command.program),
             directory=self._load_directory,
-            address=self._address,
+            tool=PgbenchLoad(),
+            login=pgbench_login.login(self._address, _libpq_variables()),
             # Its certificates are the user's, below the user's home.
             account=None,
-            variables=_libpq_variables(),
             limit_s=limit_s,
             on_progress=on_progress,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.plan import Command
+from groundspeed.tools.load_tool import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,6 +148,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schedule_lag_max_s: float | None
     initial_connection_s: float | None
     tps_per_s: float
+    # Told only with --failures-detailed.
+    serialization_failure_count: int | None = None
+    deadlock_failure_count: int | None = None
+    latency_limit_s: float | None = None
 
 
 def _field(text: str, pattern: str) -> str | None:
@@ -174,6 +179,8 @@ def parse(stdout: str) -> Report:
     """Read pgbench's final report. Raises ValueError naming the line it lacks."""
     duration = _field(stdout, r"duration: (\d+) s")
     tries = _field(stdout, r"maximum number of tries: (\d+)")
+    serial = _field(stdout, r"number of serialization failures: (\d+)")
+    deadlock = _field(stdout, r"number of deadlock failures: (\d+)")
     over = _field(stdout, r"number of transactions above the .* latency limit: (\d+)")
     tps = (
         _field(stdout, r"tps = ([\d.]+) \(without initial connection time\)")
@@ -202,7 +209,28 @@ def parse(stdout: str) -> Report:
         schedule_lag_max_s=_ms(_field(stdout, r"rate limit schedule lag: .* \(max ([\d.]+)\)")),
         initial_connection_s=_ms(_field(stdout, r"initial connection time = ([\d.]+) ms")),
         tps_per_s=float(tps),
+        serialization_failure_count=None if serial is None else int(serial),
+        deadlock_failure_count=None if deadlock is None else int(deadlock),
+        latency_limit_s=_ms(
+            _field(stdout, r"number of transactions above the ([\d.]+) ms latency limit")
+        ),
     )
+
+
+def workload_of(transaction_type: str) -> str | None:
+    """Name the workload that a report speaks of; None for one that is not known by this.
+
+    A script of the user's own is called by its file, without .sql.
+    """
+    built_in = {kind: name for name, kind in _TRANSACTION_TYPES.items()}
+    if transaction_type in built_in:
+        return built_in[transaction_type]
+    if transaction_type.startswith("<") or transaction_type == "multiple scripts":
+        return None
+    name = transaction_type.rpartition("/")[2]
+    stem = name.removesuffix(".sql")
+    # What somebody called select-only.sql need not be what pgbench means by it.
+    return name if stem in _TRANSACTION_TYPES else stem
 
 
 def mismatches(trial: Trial, workload: WorkloadPlan, report: Report) -> tuple[str, ...]:
@@ -228,13 +256,6 @@ def mismatches(trial: Trial, workload: WorkloadPlan, report: Report) -> tuple[st
     return tuple(
         f"{what}: asked {asked}, pgbench did {did}" for what, asked, did in pairs if asked != did
     )
-
-
-class ProgressLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One of pgbench's own progress reports."""
-
-    elapsed_s: float
-    tps_per_s: float
 
 
 _PROGRESS = re.compile(r"progress: ([\d.]+) s, ([\d.]+) tps")

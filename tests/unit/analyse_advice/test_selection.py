@@ -7,6 +7,7 @@ import pytest
 
 from groundspeed.analyse.advice import Purpose, advise
 from groundspeed.analyse.advice.rivals import By, duel
+from groundspeed.stats.sequential import rule_for
 from tests.advised import findings_of
 
 if TYPE_CHECKING:
@@ -71,14 +72,22 @@ def test_three_pairs_rank_nobody() -> None:
     assert "3 pairs" in reason
 
 
-def test_without_evidence_only_comparisons_with_the_baseline_count() -> None:
-    unwatched = msgspec.structs.replace(findings_of(THREE), trials=())
-    best, _, reason = chosen(unwatched, Purpose.MIXED)
+def test_trials_that_nobody_watched_are_ranked_too_but_for_their_course() -> None:
+    unwatched = msgspec.structs.replace(findings_of(THREE, worst={"mid": 0.5}), trials=())
+    assert chosen(unwatched, Purpose.MIXED)[:2] == ("fast", "mid")
+    assert Purpose.BURSTY not in {choice.purpose for choice in advise(unwatched).choices}
+
+
+def test_a_run_that_stopped_by_its_results_is_ranked_at_its_looks() -> None:
+    findings = findings_of({"tpcb-like": {"slow": 500.0, "x": 1000.0, "y": 1100.0}}, repeats=20)
+    early = rule_for(1, margin_ratio=0.03, most_pairs=40)
+    late = rule_for(1, margin_ratio=0.03, most_pairs=40)
+    late = msgspec.structs.replace(late, looks=(21, 40), shares=(0.5, 0.5))
+    assert chosen(msgspec.structs.replace(findings, rule=early), Purpose.MIXED)[0] == "y"
+    best, _, reason = chosen(msgspec.structs.replace(findings, rule=late), Purpose.MIXED)
+    # The same pairs, before the first look that the run was allowed.
     assert best is None
-    assert reason == "mid or fast: no pairs of trials with evidence"
-    two = {"tpcb-like": {"slow": 500.0, "fast": 1000.0}}
-    unwatched = msgspec.structs.replace(findings_of(two), trials=())
-    assert chosen(unwatched, Purpose.MIXED)[0] == "fast"
+    assert reason.startswith("x or y: 20 pairs, 21 are needed")
 
 
 def test_bursts_are_judged_by_the_worst_ten_seconds_where_there_are_any() -> None:
@@ -91,9 +100,11 @@ def test_bursts_are_judged_by_the_worst_ten_seconds_where_there_are_any() -> Non
     assert (rows[Purpose.BURSTY].best, rows[Purpose.BURSTY].by) == ("b", By.WORST.value)
 
 
-def test_a_shorter_p99_is_the_better_one() -> None:
-    rows = {c.purpose: c for c in advise(findings_of(THREE)).choices}
-    assert rows[Purpose.LATENCY].best == "fast"
+def test_a_shorter_p99_at_full_load_is_told_and_chooses_nobody() -> None:
+    best, _, reason = chosen(findings_of(THREE), Purpose.LATENCY)
+    assert best is None
+    assert "no rate was searched" in reason
+    assert "At full load, by p99: fast is better than mid in 2 of 2 cells, 1.4" in reason
 
 
 def test_one_environment_is_no_choice() -> None:

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from groundspeed.analyse import analyse
-from groundspeed.analyse.advice import Topic, advise
+from groundspeed.analyse.advice import Topic, advise, saving_sentence
 from groundspeed.analyse.advice.cost import added_latency
 from groundspeed.analyse.advice.rivals import Cell
+from groundspeed.plan import Saved
 from groundspeed.record import Caution
 from tests.advised import findings_of
 from tests.evident import evident_findings, make_scaling
@@ -35,9 +36,30 @@ def test_cost_names_ratio_interval_pairs_and_milliseconds() -> None:
     assert float(longer[1]) == pytest.approx(1.0, abs=0.03)
 
 
-def test_what_is_open_is_said_and_alone_makes_no_sentence() -> None:
-    alike = findings_of({"tpcb-like": {"a": 1000.0, "b": 1000.0}}, spread=0.3)
-    assert sentences(alike, Topic.COST) == []
+def test_where_nothing_is_decided_the_intervals_are_told_if_there_are_any() -> None:
+    alike = {"tpcb-like": {"a": 1000.0, "b": 1000.0}}
+    (sentence,) = sentences(findings_of(alike, spread=0.3), Topic.COST)
+    assert sentence.startswith(
+        "Reads and writes (tpcb-like): not decided what b costs or gains; it has "
+    )
+    assert sentence.count("(95% ") == 2
+    assert sentences(findings_of(alike, spread=0.3, repeats=3), Topic.COST) == []
+
+
+def test_short_trials_are_steady_among_themselves() -> None:
+    findings = findings_of({"tpcb-like": {"a": 1000.0, "b": 500.0}}, spread=0.05)
+    unwatched = msgspec.structs.replace(findings, trials=())
+    steady = sentences(unwatched, Topic.STEADINESS)
+    assert len(steady) == 2
+    told = re.fullmatch(
+        r"a: trials of 5 s scatter by ([0-9.]+)% to ([0-9.]+)% \(CV\) among the 12 of a cell, in"
+        r" 2 cells\.",
+        steady[0],
+    )
+    assert told is not None
+    assert 2 < float(told[1]) <= float(told[2]) < 10
+    few = msgspec.structs.replace(findings, trials=(), figures=findings.figures[:8])
+    assert sentences(few, Topic.STEADINESS) == []
 
 
 def test_cost_names_what_held_it_back() -> None:
@@ -126,8 +148,9 @@ def test_steadiness_tells_scatter_bursts_and_stalls() -> None:
 
 def test_unwatched_runs_are_told_what_they_can_be() -> None:
     advice = advise(example_findings(12))
-    assert {f.topic for f in advice.findings} == {Topic.COST}
-    assert all("longer" not in f.sentence for f in advice.findings)
+    assert {f.topic for f in advice.findings} == {Topic.COST, Topic.MEAN, Topic.STEADINESS}
+    # What held them back takes somebody who looked.
+    assert all("held back" not in f.sentence for f in advice.findings)
 
 
 def test_nothing_measured_is_no_advice() -> None:
@@ -141,3 +164,44 @@ def test_each_sentence_names_its_cells() -> None:
         if found.topic is not Topic.GROWTH:
             assert {(c.environment, c.workload, c.clients) for c in found.cells} <= cells
             assert found.cells
+
+
+def saved_run(*, at_most_s: float = 300.0, rounds: int = 10) -> Saved:
+    return Saved(
+        tried_count=48,
+        planned_count=192,
+        round_count=rounds,
+        load_s=48.0,
+        warm_up_s=1.0,
+        fixed_load_s=720.0,
+        family_count=2,
+        fewest_repeats=7,
+        fewest_load_s=28.0,
+        at_most_s=at_most_s,
+    )
+
+
+def test_what_was_saved_is_told_against_what_is_usual_and_against_the_shortest() -> None:
+    decided = findings_of({"tpcb-like": {"disk": 1000.0, "cloud": 500.0}})
+    told = saving_sentence(msgspec.structs.replace(decided, saved=saved_run()))
+    assert told == (
+        "Stopped when decided: 2 comparisons after 48 s of load in 10 rounds of short trials. A"
+        " fixed design of 60 s x 3 repeats would have taken 12 min of load, 15 times as much, and"
+        " its 3 pairs a cell could have decided none. The shortest that can decide any, 7 trials of"
+        " 5 s in each cell, takes 28 s; one does not know beforehand that it is enough."
+    )
+
+
+def test_what_stays_open_and_what_was_broken_off_is_not_called_decided() -> None:
+    alike = findings_of({"tpcb-like": {"a": 1000.0, "b": 1000.0}}, spread=0.3)
+    told = saving_sentence(msgspec.structs.replace(alike, saved=saved_run()))
+    assert told.startswith(
+        "0 of 2 comparisons decided after 48 s of load in 10 rounds of short trials; the others"
+        " stay open: no time was left of 5 min for another look."
+    )
+    broken = msgspec.structs.replace(alike, saved=saved_run(), planned_trial_count=1000)
+    assert saving_sentence(broken).startswith("So far 0 of 2 comparisons decided after")
+
+
+def test_a_fixed_design_saved_nothing() -> None:
+    assert saving_sentence(findings_of({"tpcb-like": {"a": 1000.0, "b": 500.0}})) == ""

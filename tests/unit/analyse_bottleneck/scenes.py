@@ -21,9 +21,11 @@ from groundspeed.record.evidence import (
     GroupWork,
     HostWork,
     NetworkWork,
+    PersistenceWork,
     PostgresWork,
     ProbeLevel,
     ServerSizes,
+    ServingWork,
     WaitCount,
     WaitGroup,
     WalWork,
@@ -170,6 +172,8 @@ class Case:
         self.postgres = PostgresWork(
             sizes=sizes(), database=database(), wal=wal(), checkpoints=checkpoints()
         )
+        self.serving: ServingWork | None = None
+        self.persistence: PersistenceWork | None = None
         self.work: Mapping[str, Any] | None = None
         self.profile: str | None = None
         self.series = Series()
@@ -198,7 +202,9 @@ class Case:
             activity_sample_count=self.samples,
             waits=self.waits if self.samples else (),
             events=self.events,
-            postgres=self.postgres,
+            postgres=None if self.serving is not None else self.postgres,
+            serving=self.serving,
+            persistence=self.persistence,
             host=host if self.has_host else None,
         )
 

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from groundspeed.audit import Check, Severity
+from groundspeed.audit import Check, Severity, audit
+from groundspeed.report import html
+from tests.evident import evident_findings
+from tests.examples import example_findings
 from tests.unit.audit.articles import TPS, found, with_sentence
 
 SETTINGS = (
@@ -169,3 +172,33 @@ def test_conclusions_are_held_against_each_other() -> None:
     assert "line 7: io2 before gp3" in remark.arithmetic[0]
     other = with_sentence("io2 is faster than gp3 for reads.\n\ngp3 is faster than io2 for writes.")
     assert found(other, Check.CONTRADICTION) == []
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "this-disk, 8 clients, repeat 7: 80,970 TPS",
+        "this-disk, 8 clients, repeat 7: 812 TPS, as on the first day, and no more",
+        "this-disk, 8 clients: 80,970 TPS, 1.5 ms",
+        "Sizes of three loads: 1,000,000, 1,004,212 and 1,009,950",
+    ],
+)
+def test_what_follows_a_figure_and_a_colon_is_no_list(caption: str) -> None:
+    assert found(with_sentence(caption), Check.COUNT) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We compared four disks: alpha, beta and gamma.",
+        "There were two row counts: 1,000, 20,000 and 300,000.",
+    ],
+)
+def test_a_list_of_another_length_is_told(sentence: str) -> None:
+    [remark] = found(with_sentence(sentence), Check.COUNT)
+    assert "3 are listed" in remark.message
+
+
+def test_our_own_report_is_not_accused() -> None:
+    for findings in (example_findings(), evident_findings()):
+        assert audit(html.render(findings), suffix="html").remarks == ()

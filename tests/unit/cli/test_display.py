@@ -85,7 +85,7 @@ def test_where_it_stops_when_it_is_decided_the_time_is_an_upper_bound() -> None:
     twin = next(t for t in plan.trials if t.twin)
     display.trial_started(twin, number=3, left_s=90.0)
     display.trial_ended(make_record(twin))
-    assert out.getvalue().startswith("[ 3] one  select-only  1 client  #1 again  ")
+    assert out.getvalue().startswith("[  3] one  select-only  1 client  #1 again  ")
     assert "(at most 1 min left)" in out.getvalue().replace("84 s", "1 min")
     assert "0 trials, at most" in shown_live(plan)
 

@@ -93,3 +93,21 @@ def test_a_share_that_is_none_is_refused(groundspeed: Groundspeed, before: str, 
     done = groundspeed("gate", before, "one", "two", "--max-loss", share)
     assert done.code == ExitCode.USAGE
     assert done.errors[1] == "hint: write it as in --max-loss 5%"
+
+
+def test_a_limit_of_latency_is_held_too(groundspeed: Groundspeed, before: str) -> None:
+    after = write("after", SLOWER, first_number=100)
+    passed = groundspeed("gate", before, after, "--max-loss", "30%")
+    assert passed.code == ExitCode.OK
+    done = groundspeed("gate", before, after, "--max-loss", "30%", "--max-p99-rise", "200%")
+    assert done.code == ExitCode.OK
+    assert done.out.startswith("pass: none of 4 figures got worse (throughput lost more than 30%")
+
+
+@pytest.mark.parametrize("share", ["much", "-5%", "10 %%"])
+def test_a_limit_of_latency_that_is_none_is_refused(
+    groundspeed: Groundspeed, before: str, share: str
+) -> None:
+    done = groundspeed("gate", before, "one", "two", f"--max-p99-rise={share}")
+    assert done.code == ExitCode.USAGE
+    assert done.errors[1] == "hint: write it as in --max-p99-rise 10%"

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Groundspeed
 
 
+FIXED = "measure={duration: 1s, repeats: 1}"
 SEQUENTIAL = "measure={until: decided, slice: 1s, at_most: 5m}"
 
 
 def test_trials_come_in_order_with_their_command_lines(groundspeed: Groundspeed) -> None:
-    done = groundspeed("plan", "quick", "--set", "measure.repeats=1", "--set", "scale=1")
+    done = groundspeed("plan", "quick", *("--set", FIXED, "--set", "clients=[1, 8]"))
     assert done.code == 0
     assert "3 environments: this-disk, gp3 (emulated), longhorn-2r (emulated)" in done.out
     assert "12 trials in 4 blocks, seed 1" in done.out
@@ -26,7 +27,7 @@ def test_trials_come_in_order_with_their_command_lines(groundspeed: Groundspeed)
 def test_what_stops_when_it_is_decided_shows_a_round_and_its_times(
     groundspeed: Groundspeed,
 ) -> None:
-    done = groundspeed("plan", "quick", "--set", SEQUENTIAL)
+    done = groundspeed("plan", "quick", *("--set", SEQUENTIAL, "--set", "clients=[1, 8]"))
     assert done.code == 0
     assert (
         "8 comparisons until they are decided, margin 3%: up to 40 rounds of 4 blocks" in done.out
@@ -38,7 +39,8 @@ def test_what_stops_when_it_is_decided_shows_a_round_and_its_times(
 
 
 def test_a_time_in_which_nothing_can_be_decided_is_refused(groundspeed: Groundspeed) -> None:
-    done = groundspeed("plan", "quick", "--set", SEQUENTIAL.replace("5m", "1min"))
+    shorter = SEQUENTIAL.replace("5m", "1min")
+    done = groundspeed("plan", "quick", *("--set", shorter, "--set", "clients=[1, 8]"))
     assert done.code == ExitCode.SPEC
     assert done.errors[0].startswith("error: measure.at_most: 10 rounds take 3 min, more than 60 s")
 

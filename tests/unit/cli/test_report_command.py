@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groundspeed import store
+from groundspeed.store.losses import append_loss
 from tests.examples import make_measured, make_provenance, make_record, make_server, make_storage
 from tests.unit.cli.conftest import small_plan, write_run
+from tests.unit.losses import loss
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Groundspeed
@@ -60,6 +62,20 @@ def test_several_runs_make_one_report(groundspeed: Groundspeed, run_dir: str) ->
     done = groundspeed("report", run_dir, other, "--format", "html")
     assert done.code == 2
     assert done.errors[1] == "hint: name a file, as in --output report.html"
+
+
+def test_tries_of_durability_stand_beside_a_run_and_not_alone(
+    groundspeed: Groundspeed, run_dir: str
+) -> None:
+    tries = store.create_run(Path("runs"), small_plan(), "tries")
+    append_loss(tries, loss())
+    both = json.loads(groundspeed("report", run_dir, str(tries), "--json").out)
+    alone = json.loads(groundspeed("report", run_dir, "--json").out)
+    # They are no trials: whatever was measured stays as it was.
+    assert both == alone
+    done = groundspeed("report", str(tries))
+    assert done.code == 2
+    assert done.errors[1].startswith("hint: groundspeed durability runs/tries prints them")
 
 
 def test_the_baseline_can_be_chosen(groundspeed: Groundspeed, run_dir: str) -> None:

@@ -81,7 +81,7 @@ def test_a_script_that_is_missing_is_named_with_its_path() -> None:
         ("quik", "quik: no preset or file of that name", "did you mean quick?"),
         ("matrix39", "matrix39: no preset or file of that name", "did you mean matrix-39?"),
         ("nightly.yml", "nightly.yml: no such file", "did you mean nightly.yaml?"),
-        ("no/where.yaml", "no/where.yaml: no such file", "presets are endurance"),
+        ("no/where.yaml", "no/where.yaml: no such file", "presets are capacity-quick"),
         (".", ".: Is a directory", "name a suite file you may read, or a preset"),
         ("latin.yaml", "latin.yaml: not UTF-8", "a suite file is UTF-8 text in YAML"),
         ("a\0b", "a\0b: not a path", "name a suite file you may read, or a preset"),

@@ -75,3 +75,15 @@ def test_a_name_that_steers_a_terminal_is_shown_harmless() -> None:
     text = io.StringIO()
     compare_terminal.render(compare_sides([(before, evil)]), Console(file=text, width=100))
     assert "\x1b" not in text.getvalue()
+
+
+def test_one_number_is_told_for_a_workload_with_several_cells() -> None:
+    found = awkward()
+    told = "One number for tpcb-like, the geometric mean of the ratios of its cells: slow-disk"
+    text = io.StringIO()
+    compare_terminal.render(found, Console(file=text, width=80))
+    assert told in " ".join(text.getvalue().split())
+    assert told in compare_markdown.render(found)
+    means = json.loads(compare_data.to_json(found))["comparisons"][1]["means"]
+    assert [mean["cell_count"] for mean in means] == [2]
+    assert means[0]["low"] < means[0]["ratio"] < means[0]["high"]

@@ -114,3 +114,40 @@ def test_json_has_everything() -> None:
     assert (document["kind"], document["answer"]) == ("groundspeed-gate", "fail")
     assert [cell["answer"] for cell in document["cells"]] == ["pass", "fail", "undecided"]
     assert {cell["answer"] for cell in document["cells"]} == {a.value for a in GateAnswer}
+
+
+def two_figures() -> Gate:
+    """Make a gate that asks for latency too, which falls and rises with throughput."""
+    before = {1: around(1000.0, 8), 8: around(4000.0, 8)}
+    after = {1: around(1000.0, 8, seed=2), 8: around(3000.0, 8, seed=3)}
+    return gate([two_runs(before, after)], max_loss_ratio=0.05, max_p99_rise_ratio=0.1)
+
+
+def test_each_format_names_the_figure() -> None:
+    found = two_figures()
+    lines = gate_text.render(found, is_advisory=False).splitlines()
+    assert lines[0] == (
+        "fail: 2 of 4 figures certainly got worse (throughput lost more than 5%, or p99 risen by"
+        " more than 10%)"
+    )
+    assert lines[2].startswith("fail       tpcb-like, 8 clients, p99")
+    assert ", p99 7.3" in lines[2]
+    assert any(line.startswith("pass       tpcb-like, 1 client, TPS") for line in lines)
+    names = [case.get("name") for case in ET.fromstring(gate_ci.to_junit(found)).iter("testcase")]
+    assert names == [
+        f"tpcb-like, {n}, {m}" for m in ("TPS", "p99") for n in ("1 client", "8 clients")
+    ]
+    assert "::error title=fail%3A tpcb-like%2C 8 clients%2C p99::" in gate_ci.to_github(
+        found, is_advisory=False
+    )
+    told = json.loads(gate_ci.to_json(found, is_advisory=False))
+    assert told["max_p99_rise_ratio"] == 0.1
+    assert [cell["metric"] for cell in told["cells"]] == ["throughput"] * 2 + ["p99 latency"] * 2
+    assert told["cells"][2]["baseline_p99_s"]["median"] > 0
+
+
+def test_benchstat_has_a_table_for_each_unit() -> None:
+    tables = gate_benchstat.render(two_figures()).split("\n\n")
+    assert ["tx/s" in table for table in tables] == [True, False]
+    assert ["p99-sec" in table for table in tables] == [False, True]
+    assert "+3" in tables[1].splitlines()[3]

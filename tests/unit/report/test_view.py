@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import io
+import json
 import math
 from random import Random
 
+import msgspec
+from rich.console import Console
+
 from groundspeed.analyse import Answer, analyse
+from groundspeed.plan import Saved
+from groundspeed.report import data, html, markdown, terminal
 from groundspeed.report.view import view
 from tests.examples import (
     AWKWARD,
@@ -131,3 +138,32 @@ def test_one_environment_has_no_comparison() -> None:
     records = [r for r in make_paired_records([1.0] * 6) if r.trial.cell.environment == "a"]
 
     assert view(analyse([make_run(records)])).comparisons.rows == ()
+
+
+def test_what_was_saved_is_in_every_format() -> None:
+    saved = Saved(
+        tried_count=48,
+        planned_count=192,
+        round_count=10,
+        load_s=48.0,
+        warm_up_s=1.0,
+        fixed_load_s=720.0,
+        family_count=6,
+        fewest_repeats=8,
+        fewest_load_s=32.0,
+        at_most_s=300.0,
+    )
+    findings = msgspec.structs.replace(example_findings(), saved=saved)
+    told = view(findings).saving
+    assert "after 48 s of load in 10 rounds of short trials" in told
+    assert "A fixed design of 60 s x 3 repeats would have taken 12 min of load, 15 times" in told
+    assert told in html.render(findings)
+    assert told in markdown.render(findings)
+    text = io.StringIO()
+    terminal.render(findings, Console(file=text, width=80))
+    assert told in " ".join(text.getvalue().split())
+    document = json.loads(data.to_json(findings))["saved"]
+    assert (document["load_s"], document["ratio"]) == (48.0, 48.0 / 720.0)
+    assert document["sentence"] == told
+    assert json.loads(data.to_json(example_findings()))["saved"] is None
+    assert view(example_findings()).saving == ""

@@ -12,6 +12,7 @@ from groundspeed.stats.histogram import (
     bucket_index,
     from_values,
     merge,
+    of_counts,
     quantile_us,
     relative_error_bound,
 )
@@ -85,3 +86,10 @@ def test_different_layouts_do_not_merge() -> None:
 
 def test_the_error_bound_is_well_under_one_percent() -> None:
     assert relative_error_bound() == 1 / 256
+
+
+def test_counted_latencies_are_those_of_as_many_values() -> None:
+    counted = [(99.6, 3), (100.4, 2), (5_000.0, 1), (0.2, 4)]
+    values = [100] * 5 + [5_000] + [0] * 4
+    assert of_counts(counted) == from_values(values)
+    assert of_counts([]) == from_values([])

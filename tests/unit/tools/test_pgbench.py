@@ -186,6 +186,7 @@ def test_every_figure_of_a_report_with_a_rate() -> None:
         schedule_lag_max_s=4.017 / 1000,
         initial_connection_s=2.327 / 1000,
         tps_per_s=8667.516934,
+        latency_limit_s=0.4 / 1000,
     )
 
 

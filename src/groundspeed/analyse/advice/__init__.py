@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.advice.cost import costs, replicas
+from groundspeed.analyse.advice.durability import durability
 from groundspeed.analyse.advice.growth import growth
+from groundspeed.analyse.advice.layouts import layouts
 from groundspeed.analyse.advice.mean import means
+from groundspeed.analyse.advice.saving import saving_sentence
 from groundspeed.analyse.advice.selection import choices
 from groundspeed.analyse.advice.shapes import Advice, Advised, Choice, Purpose, Topic
 from groundspeed.analyse.advice.steadiness import steadiness
+from groundspeed.plan import POSTGRES
 
 if TYPE_CHECKING:
     from groundspeed.analyse.findings import Findings
 
-__all__ = ["Advice", "Advised", "Choice", "Purpose", "Topic", "advise"]
+__all__ = ["Advice", "Advised", "Choice", "Purpose", "Topic", "advise", "saving_sentence"]
 
 _BUILT_IN = {
     "select-only": "reads",
@@ -35,18 +39,23 @@ def advise(findings: Findings) -> Advice:
     return Advice(
         findings=(
             *costs(findings, kinds),
-            *means(findings, kinds),
+            *durability(findings, kinds),
+            *means(findings),
             *replicas(findings, kinds),
             *growth(findings),
             *steadiness(findings),
         ),
-        choices=tuple(choices(findings, kinds)),
+        choices=(*choices(findings, kinds), *layouts(findings, tuple(kinds))),
     )
 
 
 def _kinds(findings: Findings) -> dict[str, str]:
     """Name what each workload does; a script by the log that it made a transaction write."""
     workloads = dict.fromkeys(cell.workload for cell in findings.cells)
+    if findings.engine != POSTGRES and findings.writing_workloads is not None:
+        # Names and logs of pgbench say nothing of them; their suite does.
+        writing = findings.writing_workloads
+        return {name: "writes" if name in writing else "reads" for name in workloads}
     return {name: _BUILT_IN.get(name) or _seen(findings, name) for name in workloads}
 
 

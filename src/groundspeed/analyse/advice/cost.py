@@ -21,13 +21,18 @@ from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.diagnosis import CellKey
 from groundspeed.analyse.digits import ratio_digits
 from groundspeed.analyse.findings import Answer
-from groundspeed.stats.paired_difference import DifferenceInterval, paired_difference
+from groundspeed.stats.paired_difference import (
+    DifferenceInterval,
+    always_valid_difference,
+    paired_difference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from groundspeed.analyse.advice.rivals import Cell
     from groundspeed.analyse.findings import Comparison, Findings
+    from groundspeed.stats.sequential import Rule
 
 # A sentence of more numbers is not read; the table has them all.
 _MOST_CELLS = 5
@@ -46,8 +51,10 @@ def costs(findings: Findings, kinds: dict[str, str]) -> Iterator[Advised]:
         groups.setdefault(key, []).append(comparison)
     names = Names(findings)
     for (workload, environment), group in groups.items():
+        head = f"{kinds[workload].capitalize()} ({workload}): "
         known = [c for c in group if c.answer is not Answer.UNDECIDED]
         if not known:
+            yield from _nothing_decided(head, group, names)
             continue
         parts = [_ratios(known, names)]
         if held := bottlenecks([d for d in findings.diagnoses if _is_of(d, known, environment)]):
@@ -56,8 +63,21 @@ def costs(findings: Findings, kinds: dict[str, str]) -> Iterator[Advised]:
             parts.append(longer)
         if still := _open(group, names):
             parts.append(still)
-        head = f"{kinds[workload].capitalize()} ({workload}): {names.label(environment)} has"
-        yield Advised(topic=Topic.COST, sentence=f"{head} {'; '.join(parts)}.", cells=_keys(known))
+        sentence = f"{head}{names.label(environment)} has {'; '.join(parts)}."
+        yield Advised(topic=Topic.COST, sentence=sentence, cells=_keys(known))
+
+
+def _nothing_decided(head: str, group: Sequence[Comparison], names: Names) -> Iterator[Advised]:
+    """Say what is known all the same: between which ratios it lies where there are intervals."""
+    bounded = [c for c in group if c.tps_low is not None and c.tps_high is not None]
+    if not bounded:
+        return
+    who = f"{names.label(group[0].environment)} costs or gains"
+    yield Advised(
+        topic=Topic.COST,
+        sentence=f"{head}not decided what {who}; it has {_ratios(bounded, names)}.",
+        cells=_keys(bounded),
+    )
 
 
 def _is_of(thing: object, cells: Sequence[Comparison], environment: str) -> bool:
@@ -97,7 +117,7 @@ def _ratios(cells: Sequence[Comparison], names: Names) -> str:
     baseline = names.label(cells[0].baseline)
     texts: list[str] = []
     for c in _shown(cells):
-        of = "" if texts else f" the TPS of {baseline}"
+        of = "" if texts else f" the {names.words.rate} of {baseline}"
         alike = ", equivalent" if c.answer is Answer.EQUIVALENT else ""
         sure = f"{span(c.tps_low, c.tps_high)}, {counted(c.pair_count, 'pair')}{alike}"
         texts.append(f"{ratio_digits(c.tps_ratio)}x{of} at {names.where(c)} ({sure})")
@@ -133,7 +153,7 @@ def _longer(findings: Findings, cells: Sequence[Comparison], names: Names) -> st
             what = "longer" if found.difference > 0 else "shorter"
             sure = ms_span(found.low, found.high)
             texts.append(f"{ms(found.difference)} {what} at {names.where(c)} ({sure})")
-    return f"a transaction is on average {listed(texts)}" if texts else ""
+    return f"a {names.words.one} is on average {listed(texts)}" if texts else ""
 
 
 def _is_known(found: DifferenceInterval) -> bool:
@@ -155,12 +175,18 @@ def added_latency(
     """
     pairs = pairs_of(findings, environment, other, {workload}, By.THROUGHPUT)
     return {
-        cell: paired_difference(
-            [(cell.clients / ours, cell.clients / theirs) for ours, theirs in values],
-            CONFIDENCE_RATIO,
+        cell: _difference(
+            [(cell.clients / ours, cell.clients / theirs) for ours, theirs in values], findings.rule
         )
         for cell, values in sorted(pairs.items(), key=lambda item: item[0])
     }
+
+
+def _difference(pairs: Sequence[tuple[float, float]], rule: Rule | None) -> DifferenceInterval:
+    """Take the interval at 95%; of a run that stopped by its results, one that allows for that."""
+    if rule is None:
+        return paired_difference(pairs, CONFIDENCE_RATIO)
+    return always_valid_difference(pairs, rule, 1 - CONFIDENCE_RATIO)
 
 
 class _Copies(NamedTuple):
@@ -222,7 +248,7 @@ def _replica(
     yield Advised(
         topic=Topic.REPLICAS,
         sentence=f"{stem}, {kind} ({workload}): each replica from {fewer.copy_count} to"
-        f" {more.copy_count} adds on average {listed(texts)} to a transaction"
+        f" {more.copy_count} adds on average {listed(texts)} to a {names.words.one}"
         f" ({names.label(fewer.environment)} to {names.label(more.environment)}).",
         cells=tuple(CellKey(environment=more.environment, **cell._asdict()) for cell in shown),
     )

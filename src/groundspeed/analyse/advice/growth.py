@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.diagnosis import CellDiagnosis, Scaling, ScalingPoint
     from groundspeed.analyse.findings import CellSummary, Findings
+    from groundspeed.plan import Words
 
 _LEAST_POINT_COUNT = 3
 _NEARLY_MOST_RATIO = 0.95
@@ -32,7 +33,7 @@ def growth(findings: Findings) -> Iterator[Advised]:
         where = f"{scaling.workload} on {names.label(scaling.environment)}"
         stop, text = _stop(scaling, points)
         most = _cell(findings, scaling, max(points, key=lambda p: p.tps_per_s).clients)
-        parts = [text, *_most(most)]
+        parts = [text, *_most(most, findings.words)]
         held = bottlenecks(_beyond(findings, scaling, stop))
         if held:
             parts.append(f"held back from there on: {held}")
@@ -63,7 +64,7 @@ def _stop(scaling: Scaling, points: list[ScalingPoint]) -> tuple[float, str]:
     return near.clients, f"grows no more beyond {near.clients} clients{why}"
 
 
-def _most(cell: CellSummary | None) -> Iterator[str]:
+def _most(cell: CellSummary | None, words: Words) -> Iterator[str]:
     if cell is None:
         return
     tps = cell.tps_per_s
@@ -73,7 +74,7 @@ def _most(cell: CellSummary | None) -> Iterator[str]:
         else f"95% {digits(tps.low)} to {digits(tps.high)}"
     )
     clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients"
-    yield f"the most is {digits(tps.median)} TPS at {clients} ({sure})"
+    yield f"the most is {digits(tps.median)} {words.rate} at {clients} ({sure})"
 
 
 def _cell(findings: Findings, scaling: Scaling, clients: int) -> CellSummary | None:

@@ -1,7 +1,6 @@
 """Any two environments against each other, cell by cell, by the rule of all comparisons.
 
-The report compares with the baseline alone. Which of two others is better takes their own pairs:
-trials of one repeat of one combination, which are of one block.
+The report compares with the baseline alone. Which of two others is better takes their own pairs.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from groundspeed.analyse.decisions import ComparisonKey, decide_once
+from groundspeed.analyse.decisions import ComparisonKey, decide, decide_once
+from groundspeed.analyse.figures import CellPlace, Pair, TrialFigures, pairs_between
 from groundspeed.analyse.findings import Answer
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groundspeed.analyse.decisions import Decision
     from groundspeed.analyse.findings import Findings, TrialEvidence
 
-Pair = tuple[float, float]
+Cell = CellPlace
 
 
 class By(Enum):
@@ -33,22 +33,16 @@ class By(Enum):
     SCATTER = "scatter of seconds (CV)"
 
 
-_VALUES: Mapping[By, Callable[[TrialEvidence], float]] = {
+_FIGURES: Mapping[By, Callable[[TrialFigures], float]] = {
     By.THROUGHPUT: lambda trial: trial.tps_per_s,
     By.P99: lambda trial: trial.p99_s,
+}
+# How a trial went over its time is known of those alone that were watched.
+_COURSES: Mapping[By, Callable[[TrialEvidence], float]] = {
     By.WORST: lambda trial: trial.course.worst_ratio,
     By.SCATTER: lambda trial: trial.course.cv_ratio,
 }
 _LOWER_IS_BETTER = (By.P99, By.SCATTER)
-
-
-class Cell(NamedTuple):
-    """A cell without its environment."""
-
-    workload: str
-    clients: int
-    threads: int
-    scale: int
 
 
 class Duel(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,15 +83,15 @@ class _Outcome(NamedTuple):
 def duel(findings: Findings, first: str, second: str, workloads: Collection[str], by: By) -> Duel:
     """Compare two environments in all cells of some workloads that both were measured in.
 
-    By throughput against the baseline these are the comparisons of the report; else they are made
-    of the trials with evidence, as a family of their own.
+    By throughput against the baseline these are the comparisons of the report; else they are a
+    family of their own, answered by the rule of the run.
     """
     if by is By.THROUGHPUT and findings.baseline in (first, second):
         outcomes = _reported(findings, first, second, workloads)
     else:
         pairs = pairs_of(findings, first, second, workloads, by)
         keyed = _keyed(pairs, first, second)
-        outcomes = [_decided(d) for d in decide_once(keyed)] if keyed else []
+        outcomes = [_decided(d) for d in answers(findings, keyed, by)] if keyed else []
     cells = {answer: tuple(o.cell for o in outcomes if o.answer is answer) for answer in Answer}
     return Duel(
         first=first,
@@ -111,24 +105,53 @@ def duel(findings: Findings, first: str, second: str, workloads: Collection[str]
     )
 
 
+def answers(
+    findings: Findings, pairs: Mapping[ComparisonKey, Sequence[Pair]], by: By
+) -> tuple[Decision, ...]:
+    """Decide a family as the run did: at its looks where it had some, beyond its noise floor."""
+    floors = {
+        c.workload: c.floor_ratio
+        for c in findings.comparisons
+        if c.floor_ratio is not None and by is By.THROUGHPUT
+    }
+    if findings.rule is None:
+        return decide_once(pairs, floors=floors)
+    rule = msgspec.structs.replace(findings.rule, family_count=len(pairs))
+    return decide(pairs, rule, floors)
+
+
 def pairs_of(
     findings: Findings, first: str, second: str, workloads: Collection[str], by: By
 ) -> dict[Cell, list[Pair]]:
     """Pair the trials of two environments inside blocks; the better direction is above."""
+    pairs = (
+        pairs_between(findings.figures, (first, second), workloads, _FIGURES[by])
+        if by in _FIGURES
+        else _watched_pairs(findings, (first, second), workloads, by)
+    )
+    if by not in _LOWER_IS_BETTER:
+        return pairs
+    return {cell: [pair[::-1] for pair in values] for cell, values in pairs.items()}
+
+
+def _watched_pairs(
+    findings: Findings, sides: tuple[str, str], workloads: Collection[str], by: By
+) -> dict[Cell, list[Pair]]:
+    """Pair watched trials: those of one repeat of one combination are of one block."""
     halves: dict[tuple[str, Cell, int], dict[str, float]] = {}
     for trial in findings.trials:
-        if trial.environment in (first, second) and trial.workload in workloads:
+        if trial.environment in sides and trial.workload in workloads:
             # Trials of several runs are named by their run, and only those of one are pairs.
             run = trial.trial_id.rpartition("/")[0] if len(findings.run_ids) > 1 else ""
             cell = Cell(trial.workload, trial.clients, trial.threads, trial.scale)
             block = halves.setdefault((run, cell, trial.repeat_index), {})
             # A second trial of the same in a block, which measures the noise floor, is no pair.
-            block.setdefault(trial.environment, _VALUES[by](trial))
+            block.setdefault(trial.environment, _COURSES[by](trial))
     pairs: dict[Cell, list[Pair]] = {}
     for (_, cell, _), block in halves.items():
-        pair = (block.get(first, math.nan), block.get(second, math.nan))
-        if all(math.isfinite(value) and value > 0 for value in pair):
-            pairs.setdefault(cell, []).append(pair[::-1] if by in _LOWER_IS_BETTER else pair)
+        first, second = (block.get(side, math.nan) for side in sides)
+        if all(math.isfinite(value) and value > 0 for value in (first, second)):
+            pairs.setdefault(cell, []).append((first, second))
     return pairs
 
 
@@ -180,5 +203,5 @@ def _turned(outcome: _Outcome) -> _Outcome:
 def _why(outcomes: Sequence[_Outcome]) -> str:
     reasons = list(dict.fromkeys(o.why for o in outcomes if o.why))
     if not outcomes:
-        return "no pairs of trials with evidence"
+        return "no pairs of trials"
     return reasons[0] if reasons else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from groundspeed.analyse.advice import latency_bound
 from groundspeed.analyse.advice.rivals import By, duel, pairs_of
 from groundspeed.analyse.advice.shapes import Choice, Purpose
 from groundspeed.analyse.advice.wording import Names, counted, listed, span
@@ -26,7 +27,9 @@ _READS, _WRITES, _BOTH = "reads", "writes", "reads and writes"
 _BY_KIND = ((Purpose.WRITES, _WRITES), (Purpose.READS, _READS), (Purpose.MIXED, _BOTH))
 
 
-class _Ranking(NamedTuple):
+class Ranking(NamedTuple):
+    """Who is best and who is next, None where that is not decided, and why."""
+
     best: str | None
     runner_up: str | None
     reason: str
@@ -39,7 +42,30 @@ def choices(findings: Findings, kinds: Mapping[str, str]) -> Iterator[Choice]:
         yield from _choice(findings, purpose, workloads, By.THROUGHPUT)
     everything = tuple(kinds)
     yield from _choice(findings, Purpose.BURSTY, everything, _burst_metric(findings, everything))
-    yield from _choice(findings, Purpose.LATENCY, everything, By.P99)
+    yield from _latency_bound(findings, everything)
+
+
+def _latency_bound(findings: Findings, workloads: tuple[str, ...]) -> Iterator[Choice]:
+    """Choose by searches for the highest rate; without one say how to get it."""
+    capacities = latency_bound.searched(findings)
+    if not capacities:
+        is_pgbench = all(e.tool == latency_bound.PGBENCH for e in findings.environments)
+        for row in _choice(findings, Purpose.LATENCY, workloads, By.P99):
+            # Another load tool has no rate to search.
+            yield latency_bound.unsearched(row) if is_pgbench else row
+        return
+    rivals = list(dict.fromkeys(c.environment for c in capacities))
+    if len(rivals) < _LEAST_RIVALS:
+        return
+    found = rank(rivals, latency_bound.capacity_duels(capacities), Names(findings))
+    yield Choice(
+        purpose=Purpose.LATENCY,
+        by=latency_bound.by_text(capacities),
+        workloads=tuple(dict.fromkeys(c.workload for c in capacities)),
+        best=found.best,
+        runner_up=found.runner_up,
+        reason=found.reason,
+    )
 
 
 def _burst_metric(findings: Findings, workloads: Collection[str]) -> By:
@@ -55,7 +81,10 @@ def _choice(
     findings: Findings, purpose: Purpose, workloads: tuple[str, ...], by: By
 ) -> Iterator[Choice]:
     measured = {c.environment for c in findings.cells if c.workload in workloads}
-    rivals = [f.environment for f in findings.environments if f.environment in measured]
+    # What was imported has no pair with anything: nobody can choose by it.
+    rivals = [
+        f.environment for f in findings.environments if f.environment in measured and not f.imported
+    ]
     if len(rivals) < _LEAST_RIVALS:
         return
     duels = {(a, b): duel(findings, a, b, workloads, by) for a in rivals for b in rivals if a != b}
@@ -63,7 +92,7 @@ def _choice(
     if not seen:
         # Nothing of the kind was seen: a row of "not decided" would say that it was.
         return
-    found = _rank(rivals, duels, Names(findings))
+    found = rank(rivals, duels, Names(findings))
     yield Choice(
         purpose=purpose,
         by=by.value,
@@ -74,19 +103,20 @@ def _choice(
     )
 
 
-def _rank(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel], names: Names) -> _Ranking:
+def rank(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel], names: Names) -> Ranking:
+    """Rank two rivals or more by the duels of each with each."""
     best = _winner(rivals, duels)
     if best is None:
-        return _Ranking(None, None, _undecided(_unbeaten(rivals, duels), duels, names))
+        return Ranking(None, None, _undecided(unbeaten(rivals, duels), duels, names))
     rest = [name for name in rivals if name != best]
     runner_up = rest[0] if len(rest) == 1 else _winner(rest, duels)
     if runner_up is not None:
-        return _Ranking(best, runner_up, _won(duels[best, runner_up], names))
-    second = _undecided(_unbeaten(rest, duels), duels, names)
+        return Ranking(best, runner_up, _won(duels[best, runner_up], names))
+    second = _undecided(unbeaten(rest, duels), duels, names)
     # The weakest win is what the choice rests on.
     against = min(rest, key=lambda name: _least(duels[best, name]))
     reason = f"{_won(duels[best, against], names)}; the runner-up is not decided: {second}"
-    return _Ranking(best, None, reason)
+    return Ranking(best, None, reason)
 
 
 def _winner(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel]) -> str | None:
@@ -96,7 +126,8 @@ def _winner(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel]) -> str
     return None
 
 
-def _unbeaten(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel]) -> list[str]:
+def unbeaten(rivals: Sequence[str], duels: Mapping[tuple[str, str], Duel]) -> list[str]:
+    """List the rivals that are worse than no other one; all of them where that leaves nobody."""
     found = [a for a in rivals if not any(duels[a, b].is_lost for b in rivals if b != a)]
     # Three that beat each other in a circle leave nobody.
     return found if len(found) >= _LEAST_RIVALS else list(rivals)

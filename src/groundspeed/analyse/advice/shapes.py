@@ -13,6 +13,7 @@ class Topic(Enum):
     """What a sentence is about; in the order in which they are told."""
 
     COST = "cost"
+    DURABILITY = "durability"
     MEAN = "geometric mean"
     REPLICAS = "replicas"
     GROWTH = "growth"
@@ -27,6 +28,10 @@ class Purpose(Enum):
     MIXED = "mixed"
     BURSTY = "bursty"
     LATENCY = "latency-bound"
+    # By what may be lost of what was acknowledged: all, a second, nothing.
+    CACHE = "cache"
+    SESSIONS = "session store"
+    RECORD = "system of record"
 
 
 class Advised(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +46,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The environment for a purpose, by name; None where that is not decided.
 
     `by` says what was compared, `workloads` in which; `reason` has the figures, or why nothing is
-    decided. `runner_up` is None as well where there is nothing to run up to.
+    decided. `runner_up` is None as well where there is nothing to run up to; `is_alone` says that
+    no other environment was eligible.
     """
 
     purpose: Purpose
@@ -50,6 +56,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     best: str | None
     runner_up: str | None
     reason: str
+    is_alone: bool = False
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from statistics import median
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.advice.shapes import Advised, Topic
 from groundspeed.analyse.advice.wording import Names, counted, listed, percent
+from groundspeed.analyse.confidence import TRIALS_NEEDED
 from groundspeed.analyse.diagnosis import CellKey, GuardKind
 from groundspeed.analyse.digits import digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from groundspeed.analyse.figures import TrialFigures
     from groundspeed.analyse.findings import Findings, TrialEvidence
+
+# A trial no longer than this is a slice: it has too few seconds to be uneven by itself.
+_SHORT_S = 5
 
 
 def steadiness(findings: Findings) -> Iterator[Advised]:
@@ -25,7 +30,10 @@ def steadiness(findings: Findings) -> Iterator[Advised]:
     names = Names(findings)
     for facts in findings.environments:
         trials = [t for t in findings.trials if t.environment == facts.environment]
-        parts = [*_scatter(trials), *_steps(trials), *_stalls(trials)]
+        figures = [f for f in findings.figures if f.environment == facts.environment]
+        # Trials of a second or two have no course; how they differ among themselves is one.
+        scatter = [*_scatter(trials)] or [*_between_trials(figures)]
+        parts = [*scatter, *_steps(trials), *_stalls(trials)]
         guards = [
             g
             for g in findings.guards
@@ -38,11 +46,11 @@ def steadiness(findings: Findings) -> Iterator[Advised]:
             yield Advised(
                 topic=Topic.STEADINESS,
                 sentence=f"{names.label(facts.environment)}: {'; '.join(parts)}.",
-                cells=tuple(dict.fromkeys(_key(t) for t in trials)),
+                cells=tuple(dict.fromkeys([*map(_key, trials), *map(_key, figures)])),
             )
 
 
-def _key(trial: TrialEvidence) -> CellKey:
+def _key(trial: TrialEvidence | TrialFigures) -> CellKey:
     return CellKey(
         environment=trial.environment,
         workload=trial.workload,
@@ -72,6 +80,27 @@ def _scatter(trials: Sequence[TrialEvidence]) -> Iterator[str]:
         (t.course.worst_ratio for t in trials if math.isfinite(t.course.worst_ratio)), default=None
     )
     yield text if worst is None else f"{text}; worst 10 s at {percent(worst)} of their median"
+
+
+def _between_trials(figures: Sequence[TrialFigures]) -> Iterator[str]:
+    """Say how trials of one cell differ, where all are short; drift over the run is part of it."""
+    by_cell: dict[CellKey, list[float]] = {}
+    for trial in figures:
+        if math.isfinite(trial.tps_per_s) and trial.duration_s <= _SHORT_S:
+            by_cell.setdefault(_key(trial), []).append(trial.tps_per_s)
+    cells = [values for values in by_cell.values() if len(values) >= TRIALS_NEEDED]
+    known = sorted(stdev(values) / fmean(values) for values in cells if fmean(values) > 0)
+    if not known:
+        return
+    lengths = sorted({trial.duration_s for trial in figures})
+    least, most = percent(known[0]), percent(known[-1])
+    counts = sorted({len(values) for values in cells})
+    of = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    yield (
+        f"trials of {listed([str(s) for s in lengths], 'or')} s scatter by"
+        f" {least}{f' to {most}' if most != least else ''} (CV) among the {of} of a cell, in"
+        f" {counted(len(known), 'cell')}"
+    )
 
 
 def _steps(trials: Sequence[TrialEvidence]) -> Iterator[str]:

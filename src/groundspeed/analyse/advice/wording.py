@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from groundspeed.analyse.confidence import CONFIDENCE_RATIO
 from groundspeed.analyse.diagnosis import Bottleneck, Confidence
 from groundspeed.analyse.digits import digits, ratio_digits
+from groundspeed.plan import TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from groundspeed.analyse.diagnosis import CellDiagnosis
+    from groundspeed.analyse.figures import GeometricMeanOfRatios
     from groundspeed.analyse.findings import CellSummary, Comparison, Findings
+    from groundspeed.plan import Words
 
 _DOUBTS = {Confidence.SURE: "", Confidence.LIKELY: "likely ", Confidence.WEAK: "perhaps "}
 _MS = 1000.0
@@ -25,6 +28,7 @@ class Names:
     def __init__(self, findings: Findings) -> None:
         """Look which factors vary."""
         self._emulated = frozenset(findings.emulated)
+        self.words = findings.words
         self._threads_vary = len({c.threads for c in findings.cells}) > 1
         self._scale_varies = len({c.scale for c in findings.cells}) > 1
 
@@ -54,9 +58,34 @@ def counted(count: int, noun: str) -> str:
 
 def span(low: float | None, high: float | None, unit: str = "") -> str:
     """Write an interval of ratios, or that there is none."""
-    if low is None or high is None:
-        return f"no {CONFIDENCE_RATIO:.0%} interval"
-    return f"{CONFIDENCE_RATIO:.0%} {ratio_digits(low)} to {ratio_digits(high)}{unit}"
+    if low is not None and high is not None:
+        return f"{CONFIDENCE_RATIO:.0%} {ratio_digits(low)} to {ratio_digits(high)}{unit}"
+    if low is not None:
+        return f"{CONFIDENCE_RATIO:.0%} above {ratio_digits(low)}{unit}"
+    if high is not None:
+        return f"{CONFIDENCE_RATIO:.0%} below {ratio_digits(high)}{unit}"
+    return f"no {CONFIDENCE_RATIO:.0%} interval"
+
+
+def mean_sentence(
+    means: Sequence[GeometricMeanOfRatios],
+    label: Callable[[str], str],
+    words: Words = TRANSACTIONS,
+) -> str:
+    """Word the geometric means of one workload: what they are, and what they are not."""
+    texts: list[str] = []
+    for mean in means:
+        of = "" if texts else f" the {words.rate} of {label(mean.baseline)}"
+        rounds = f", {counted(mean.round_count, 'round')}" if mean.round_count else ""
+        texts.append(
+            f"{label(mean.environment)} {ratio_digits(mean.ratio)}x{of} over"
+            f" {counted(mean.cell_count, 'cell')} ({span(mean.low, mean.high)}{rounds})"
+        )
+    return (
+        f"One number for {means[0].workload}, the geometric mean of the ratios of its cells:"
+        f" {listed(texts)}."
+        " It stands for no load that anybody has."
+    )
 
 
 def ms(value_s: float) -> str:

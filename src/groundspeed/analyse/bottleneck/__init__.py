@@ -16,6 +16,7 @@ from groundspeed.analyse.bottleneck import (
     device,
     locks,
     memory,
+    persistence,
     processor,
     remedies,
     storage,
@@ -30,6 +31,7 @@ from groundspeed.analyse.diagnosis import (
     Confidence,
     Diagnosis,
 )
+from groundspeed.plan import TRANSACTIONS
 from groundspeed.record import Measured
 
 if TYPE_CHECKING:
@@ -38,16 +40,18 @@ if TYPE_CHECKING:
     from groundspeed.analyse.bottleneck.scene import Scene
     from groundspeed.analyse.bottleneck.suspects import Suspect
     from groundspeed.analyse.diagnosis import Course
-    from groundspeed.plan import Cell
+    from groundspeed.plan import Cell, Words
     from groundspeed.record import Record, Series
 
 _RULES = (
     client.connection,
     processor.starved,
     checkpoints.bound,
+    persistence.fork,
     capped.bound,
     locks.bound,
     storage.log_sync,
+    persistence.stall,
     storage.reads,
     memory.bound,
     client.network,
@@ -59,16 +63,19 @@ _CLUES = 3
 _RATE_REACHED_RATIO = 0.97
 
 
-def diagnose(record: Record, *, series: Series, course: Course) -> Diagnosis:
+def diagnose(
+    record: Record, *, series: Series, course: Course, words: Words = TRANSACTIONS
+) -> Diagnosis:
     """Name what held one trial back.
 
     `series` are the per-second values of the probes, empty where there are none; `course` how its
-    throughput went. A trial without a measurement or without evidence is UNKNOWN.
+    throughput went; `words` what is counted. A trial without a measurement or without evidence is
+    UNKNOWN.
     """
     outcome = record.outcome
     if not isinstance(outcome, Measured):
         return _unknown(record, (), remedies.UNMEASURED)
-    scene = look(record, outcome, series=series, course=course)
+    scene = look(record, outcome, series=series, course=course, words=words)
     if scene is None:
         return _unknown(record, (), remedies.UNSEEN)
     suspects = [s for s in (rule(scene) for rule in _RULES) if s is not None]
@@ -129,20 +136,20 @@ def _general(scene: Scene) -> tuple[Clue, ...]:
     at_work = (1.0 - scene.share(Place.OUTSIDE)) * scene.clients
     general = [
         Clue(
-            name="transactions a second",
+            name=f"{scene.words.many} a second",
             value=scene.outcome.tps_per_s,
             unit="per_s",
-            source="pgbench",
+            source=scene.tool,
         ),
         Clue(
             name="is the mean latency",
             value=scene.outcome.latency.mean_s,
             unit="s",
-            source="pgbench's log",
+            source=scene.latency_source,
         ),
         Clue(name="clients", value=float(scene.clients), unit="count", source="the plan"),
     ]
-    if scene.has_waits:
+    if scene.has_waits and scene.serving is None:
         name = f"of {scene.clients} clients are in the server at a time"
         source = scene.waits_source
         general.insert(0, Clue(name=name, value=at_work, unit="count", source=source))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from groundspeed.analyse.bottleneck import caps, device, remedies
 from groundspeed.analyse.bottleneck.caps import EMULATED
+from groundspeed.analyse.bottleneck.places import Place
 from groundspeed.analyse.bottleneck.suspects import Suspect
 from groundspeed.analyse.diagnosis import Bottleneck, Clue
+from groundspeed.record.evidence import LogSync
 from groundspeed.storage.profile import Counted
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _FULL_DISK_RATIO = 0.9
 # Requests of 64 KiB and more fill the width of a device before its number of requests.
 _WIDE_REQUEST_BYTES = 65536
+# A sync that is under way for half of the time is what a write meets.
+_OFTEN_RATIO = 0.5
 
 
 def bound(scene: Scene) -> Suspect | None:
@@ -31,7 +35,7 @@ def bound(scene: Scene) -> Suspect | None:
     remedy = remedies.IOPS
     if cap.of is Counted.BYTES:
         kind = Bottleneck.WRITE_BANDWIDTH if _mostly_writes(scene) else Bottleneck.READ_IO
-        remedy = remedies.WRITE_BANDWIDTH if _mostly_writes(scene) else remedies.READ_BANDWIDTH
+        remedy = _wider(scene) if _mostly_writes(scene) else remedies.READ_BANDWIDTH
     return Suspect(
         bottleneck=kind,
         score=score,
@@ -42,13 +46,17 @@ def bound(scene: Scene) -> Suspect | None:
     )
 
 
+def _wider(scene: Scene) -> str:
+    return remedies.WRITE_BANDWIDTH if scene.serving is None else remedies.LOG_BANDWIDTH
+
+
 def _step_clues(scene: Scene) -> tuple[Clue, ...]:
     """How long the burst credits lasted, where throughput shows it."""
     step = scene.course.step
     if step is None or not _is_burstable(scene):
         return ()
     name = "from the begin until the burst credits were spent and throughput fell"
-    source = "transactions of each second, pgbench's log"
+    source = f"{scene.words.many} of each second, {scene.latency_source}"
     return (Clue(name=name, value=step.at_s, unit="s", source=source),)
 
 
@@ -61,6 +69,11 @@ def _with_credits(scene: Scene, remedy: str) -> str:
 
 
 def _storage_clue(scene: Scene) -> Clue:
+    if scene.serving is not None:
+        places = (Place.LOG, Place.READ, Place.WRITE)
+        return scene.waits_clue(
+            "of its time the thread of all clients waits for the device", *places
+        )
     return Clue(
         name="of the clients' time waits for the device",
         value=min(1.0, device.storage_share(scene)),
@@ -83,7 +96,7 @@ def _wide_writes(scene: Scene) -> Suspect | None:
     """  # noqa: D205 - it takes two lines to name both
     disk = scene.host.disk if scene.host is not None else None
     clues: Sequence[Clue] = ()
-    score = device.write_share(scene)
+    score = device.write_share(scene) - behind_a_sync(scene)
     if scene.device is None and disk is not None and _is_full_of_writes(scene):
         score += device.log_share(scene)
         source = f"/proc/diskstats, {disk.device}"
@@ -114,9 +127,25 @@ def _wide_writes(scene: Scene) -> Suspect | None:
         bottleneck=Bottleneck.WRITE_BANDWIDTH,
         score=min(1.0, score),
         clues=(*clues, _storage_clue(scene)),
-        remedy=remedies.WRITE_BANDWIDTH,
+        remedy=_wider(scene),
         doubtful=scene.device is None,
     )
+
+
+def behind_a_sync(scene: Scene) -> float:
+    """Share of time in writes to a log that wait while a sync of it goes on behind them.
+
+    The kernel holds such a write back; an emulated device does not. One that is used up holds every
+    write: then that is the cause.
+    """
+    kept = scene.persistence
+    if scene.serving is None or kept.log_sync is LogSync.EACH_WRITE:
+        return 0.0
+    pending = (kept.pending_sync_s or 0.0) / scene.elapsed_s if scene.elapsed_s else 0.0
+    waited = kept.delayed_sync_count or (scene.device is None and pending >= _OFTEN_RATIO)
+    if not waited or _is_full_of_writes(scene) or caps.binding(scene) is not None:
+        return 0.0
+    return device.write_share(scene)
 
 
 def _is_full_of_writes(scene: Scene) -> bool:

@@ -31,7 +31,7 @@ def bound(scene: Scene) -> Suspect | None:
         bottleneck=Bottleneck.CLIENT,
         score=min(1.0, processor.split(scene).load + taken),
         clues=tuple(clues),
-        remedy=remedies.CLIENT,
+        remedy=remedies.CLIENT if scene.serving is None else remedies.CLIENT_TOOL,
         counted=cpu.load_thread_ratio is not None,
     )
 
@@ -58,20 +58,21 @@ def _network_clues(scene: Scene, *, replica: bool) -> list[Clue]:
     clues = []
     if replica:
         clues.append(scene.waits_clue("of database time waits for a standby", Place.REPLICA))
-    sizes, host = scene.postgres.sizes, scene.host
+    host = scene.host
     link = host.network if host is not None else None
     if link is not None and link.link_bytes_per_s and outside.link_is_full(scene):
         most = max(link.received_bytes_per_s, link.sent_bytes_per_s)
         source = f"/sys/class/net/{link.interface}"
         share = most / link.link_bytes_per_s
         clues.append(Clue(name="of the link is used", value=share, unit="ratio", source=source))
-    if sizes is not None and sizes.round_trip_s is not None:
+    if scene.round_trip_s is not None:
         name = "is a round trip to the server and back"
+        asked = "statement" if scene.serving is None else "request"
         clues.append(
-            Clue(name=name, value=sizes.round_trip_s, unit="s", source="an empty statement, timed")
+            Clue(name=name, value=scene.round_trip_s, unit="s", source=f"an empty {asked}, timed")
         )
-    name = "of each transaction is spent outside of the server"
-    source = f"{scene.waits_source} and pgbench"
+    name = f"of each {scene.words.one} is spent outside of the server"
+    source = f"{scene.waits_source} and {scene.tool}"
     clues.append(Clue(name=name, value=scene.outside_s, unit="s", source=source))
     clues.append(_outside(scene))
     return clues
@@ -82,16 +83,16 @@ def connection(scene: Scene) -> Suspect | None:
     if not scene.connecting_ratio:
         return None
     rate = scene.outcome.tps_per_s
-    source = "clients less rate x latency (Little's law), pgbench"
+    source = f"clients less rate x latency (Little's law), {scene.tool}"
     name = "of the clients' time is in no transaction: they connect"
     clues = [Clue(name=name, value=scene.connecting_ratio, unit="ratio", source=source)]
     if rate:
         each_s = scene.connecting_ratio * scene.clients / rate
-        name = "goes by before each transaction"
+        name = f"goes by before each {scene.words.one}"
         clues.append(Clue(name=name, value=each_s, unit="s", source=source))
-        name = "is what a transaction takes once it is connected"
+        name = f"is what a {scene.words.one} takes once it is connected"
         latency_s = scene.outcome.latency.mean_s
-        clues.append(Clue(name=name, value=latency_s, unit="s", source="pgbench's log"))
+        clues.append(Clue(name=name, value=latency_s, unit="s", source=scene.latency_source))
     return Suspect(
         bottleneck=Bottleneck.CONNECTION,
         score=min(1.0, max(scene.connecting_ratio, outside.parts(scene).connecting)),
@@ -102,6 +103,9 @@ def connection(scene: Scene) -> Suspect | None:
 
 
 def _outside(scene: Scene) -> Clue:
+    if scene.serving is not None:
+        name = "of its time the thread of all clients waits for them"
+        return scene.waits_clue(name, Place.OUTSIDE)
     return Clue(
         name="of the clients' time is outside of the server",
         value=scene.share(Place.OUTSIDE),

@@ -135,5 +135,5 @@ def _machine(scene: Scene) -> Suspect | None:
                 source="/proc/meminfo",
             ),
         ),
-        remedy=remedies.SWAP,
+        remedy=remedies.SWAP if scene.serving is None else remedies.SWAP_DATA,
     )

@@ -46,8 +46,7 @@ def parts(scene: Scene) -> Parts:
 
 def _trips_ratio(scene: Scene, left: float) -> float:
     """Share of the time outside that round trips take, by their number and length."""
-    sizes = scene.postgres.sizes
-    trip_s = sizes.round_trip_s if sizes is not None else None
+    trip_s = scene.round_trip_s
     rate = scene.outcome.tps_per_s
     if trip_s is None or trip_s < _least_round_trip_s(scene) or not left or not rate:
         return 0.0

@@ -44,6 +44,9 @@ _OF_CLASS = {
 # (class, beginning of the event): the first that fits decides, before `_OF_CLASS`.
 _OF_EVENT = (
     ("io", "wal", Place.LOG),
+    # Of a server with one thread for all clients.
+    ("io", "logsync", Place.LOG),
+    ("io", "logwrite", Place.WRITE),
     ("io", "datafileread", Place.READ),
     ("io", "datafileprefetch", Place.READ),
     ("io", "slruread", Place.READ),

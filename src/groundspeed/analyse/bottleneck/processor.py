@@ -11,7 +11,7 @@ from groundspeed.analyse.diagnosis import Bottleneck, Clue
 
 if TYPE_CHECKING:
     from groundspeed.analyse.bottleneck.scene import Scene
-    from groundspeed.record.evidence import CpuWork, GroupWork
+    from groundspeed.record.evidence import CpuWork, GroupWork, ServingWork
 
 # A tenth of all cores idle is what a busy machine keeps between wake-ups; with a quarter there are
 # cores to spare. Between the two it is a matter of degree, so that a trial near one of them is not
@@ -31,6 +31,9 @@ _AT_QUOTA_RATIO = 0.8
 _STOLEN_RATIO = 0.3
 # From a fifth of the cores on, who else was at work is worth a figure.
 _NEIGHBOURS_RATIO = 0.2
+# Of the time a thread could have run it did: what is less is shared with others.
+_RAN_RATIO = 0.8
+_TOLD = "counters of the server"
 _SOURCE = "/proc/stat and /proc/PID/stat"
 
 
@@ -101,7 +104,9 @@ def _used_ratio(scene: Scene, cpu: CpuWork) -> float:
 
 
 def bound(scene: Scene) -> Suspect | None:
-    """CPU-bound: sessions are at work, and the processors are."""
+    """CPU-bound: sessions are at work, and the processors are; or one thread is, for all."""
+    if scene.serving is not None:
+        return _thread_bound(scene, scene.serving)
     clues = _work_clues(scene)
     if scene.host is not None:
         burnt = _core_clues(scene.host.cpu)
@@ -116,6 +121,43 @@ def bound(scene: Scene) -> Suspect | None:
         doubtful=scene.host is None or scene.host.cpu.server_cpu_count is None,
         counted=scene.host is not None,
     )
+
+
+def _thread_bound(scene: Scene, serving: ServingWork) -> Suspect:
+    """CPU-bound single thread: it has a core of its own, and more cores would not help it."""
+    busy, ready = serving.main_busy_ratio, serving.main_ready_ratio
+    got = _got_its_core(scene, serving)
+    clues: list[Clue] = []
+    source = "/proc/PID/schedstat of the serving thread" if ready is not None else _TOLD
+    if busy is not None:
+        name = "of one core is what the thread of all clients runs"
+        clues.append(Clue(name=name, value=busy, unit="ratio", source=source))
+    if ready is not None:
+        name = "of its time it is ready and waits for a core"
+        clues.append(Clue(name=name, value=ready, unit="ratio", source=source))
+    name = "of its time it is at work or ready to be"
+    clues.insert(0 if got else 1, scene.waits_clue(name, Place.PROCESSOR))
+    if not got:
+        # What it lacks comes first.
+        clues.reverse()
+    if scene.host is not None:
+        clues += _core_clues(scene.host.cpu)
+    return Suspect(
+        bottleneck=Bottleneck.SINGLE_THREAD if got else Bottleneck.CPU,
+        score=min(1.0, split(scene).server),
+        clues=tuple(clues),
+        remedy=remedies.THREAD if got else remedies.CPU_SHARED,
+        doubtful=busy is None,
+        counted=busy is not None,
+    )
+
+
+def _got_its_core(scene: Scene, serving: ServingWork) -> bool:
+    """Whether the thread ran nearly whenever it wanted to."""
+    busy, ready = serving.main_busy_ratio, serving.main_ready_ratio
+    if busy is not None and ready is not None and busy + ready > 0:
+        return busy / (busy + ready) >= _RAN_RATIO
+    return scene.host is None or spent_ratio(scene.host.cpu) < _RATHER_SPENT_RATIO
 
 
 def _work_clues(scene: Scene) -> list[Clue]:

@@ -6,6 +6,14 @@ CLIENT = (
     "more pgbench threads (-j), a machine of its own for the load, or a lighter script: the server"
     " was not at its limit"
 )
+CLIENT_TOOL = (
+    "more threads of the load tool, a machine of its own for the load, or more requests at once:"
+    " the server was not at its limit"
+)
+CPU_SHARED = (
+    "more or faster cores, or the load on a machine of its own: the thread of all clients stood in"
+    " line for a core"
+)
 CPU = (
     "more or faster cores, less work a transaction (prepared statements, an index), or the load on"
     " a machine of its own where both share these cores"
@@ -53,6 +61,7 @@ CHECKPOINT = (
 BUFFERS = "larger shared_buffers{now}, so that the blocks the workload touches stay there"
 SPILL = "a larger work_mem, so that sorts and hashes stay in memory"
 SWAP = "more memory, or smaller shared_buffers and work_mem, so that nothing goes to swap"
+SWAP_DATA = "more memory, or fewer data in it, so that nothing goes to swap"
 ROUND_TRIP = (
     "the load nearer to the server, or fewer round trips a transaction (a function, pipelining, one"
     " statement in place of several)"
@@ -61,6 +70,26 @@ LINK = "a faster link, or fewer bytes in each answer"
 REPLICA = (
     "a nearer or faster standby, or synchronous_commit=local if losing commits in a failover is"
     " allowed"
+)
+THREAD = (
+    "faster cores, cheaper requests, or several servers that share the keys: one thread serves all"
+    " clients, and more cores do not help it"
+)
+STALL = (
+    "a device that syncs faster, a sync each second in place of one before each answer if losing"
+    " the last second is allowed, or more clients that share each sync"
+)
+STALL_BEHIND = (
+    "a device that syncs faster, or fewer bytes between two syncs: writes wait while the sync of"
+    " the last second goes on"
+)
+LOG_BANDWIDTH = (
+    "more throughput of the device, or fewer bytes to it: smaller values, or snapshots in place of"
+    " a log of every write if losing what came after the last one is allowed"
+)
+FORK = (
+    "fewer snapshots and rewrites of the log (their thresholds), a device of their own, or memory"
+    " and a core to spare for the child that writes them"
 )
 CONNECTION = (
     "connections that are kept: a pool, or a client that does not connect anew (-C) each time"

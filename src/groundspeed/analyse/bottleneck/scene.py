@@ -7,16 +7,26 @@ most from. Pure arithmetic on a record; it judges nothing.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundspeed.analyse.bottleneck import caps, one_thread
 from groundspeed.analyse.bottleneck.places import Place, place_of
 from groundspeed.analyse.diagnosis import Clue, Course
 from groundspeed.analyse.settings import setting_text
+from groundspeed.plan import TRANSACTIONS, Words
 from groundspeed.record import Measured, Record, Series
-from groundspeed.record.evidence import Evidence, HostWork, PostgresWork, WaitGroup
+from groundspeed.record.evidence import (
+    Evidence,
+    HostWork,
+    PersistenceWork,
+    PostgresWork,
+    ServingWork,
+    WaitGroup,
+)
 
 if TYPE_CHECKING:
     from groundspeed.record import StorageWork
@@ -32,7 +42,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """One measured trial, digested.
 
     `shares` are of the clients' time and sum to 1 (OUTSIDE included); without waits they are what
-    an emulated device tells, and the rest is OTHER. `log_busy_ratio` is the share of time in which
+    an emulated device tells, and the rest is OTHER. Where one thread serves all clients they are of
+    its time: while it waits, all do (see `serving`). `log_busy_ratio` is the share of time in which
     somebody was writing or syncing the log; `connecting_ratio` the clients' time that is in no
     transaction.
     """
@@ -47,6 +58,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     log_busy_ratio: float
     connecting_ratio: float
     has_waits: bool
+    words: Words = TRANSACTIONS
 
     @property
     def clients(self) -> int:
@@ -69,8 +81,42 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return self.evidence.postgres or PostgresWork()
 
     @property
-    def statement_count(self) -> int | None:
-        """Round trips of a transaction; None for scripts of the user's own."""
+    def serving(self) -> ServingWork | None:
+        """What a server did that serves all clients from one thread; None for another."""
+        return self.evidence.serving
+
+    @property
+    def persistence(self) -> PersistenceWork:
+        """How such a server kept its data; empty where it was not asked."""
+        return self.evidence.persistence or PersistenceWork()
+
+    @property
+    def tool(self) -> str:
+        """What made the load."""
+        return self.record.provenance.tool
+
+    @property
+    def latency_source(self) -> str:
+        """Where latencies are from."""
+        return f"{self.tool}'s {'report' if self.serving is not None else 'log'}"
+
+    @property
+    def round_trip_s(self) -> float | None:
+        """How long an empty question took, to the server and back."""
+        if self.serving is not None:
+            return self.serving.round_trip_s
+        sizes = self.postgres.sizes
+        return None if sizes is None else sizes.round_trip_s
+
+    @property
+    def statement_count(self) -> float | None:
+        """Round trips of a transaction; None for scripts of the user's own.
+
+        Requests that are sent several at once share one: by Little's law so many are under way.
+        """
+        if self.serving is not None:
+            under_way = self.outcome.tps_per_s * self.outcome.latency.mean_s / self.clients
+            return 1.0 / max(1.0, round(under_way)) if math.isfinite(under_way) else 1.0
         return _STATEMENT_COUNTS.get(self.record.trial.cell.workload)
 
     def setting(self, name: str) -> str | None:
@@ -90,8 +136,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.shares.get(place, 0.0) for place in places)
 
     def mean_sessions(self, *places: Place) -> float:
-        """Mean number of clients in these places."""
-        return self.share(*places) * self.clients
+        """Mean number of clients in these places; of one thread for all, whether it is there."""
+        return self.share(*places) * (1 if self.serving is not None else self.clients)
 
     def of_database(self, *places: Place) -> float:
         """Share of database time: of the time clients spent in the server."""
@@ -100,6 +146,9 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     def waits_clue(self, name: str, *places: Place) -> Clue:
         """Say how much of database time is in these places."""
+        if self.serving is not None:
+            source = self.waits_source if self.has_waits else "counters of the server"
+            return Clue(name=name, value=self.share(*places), unit="ratio", source=source)
         if not self.has_waits:
             return Clue(
                 name=name.replace("database time", "the clients' time"),
@@ -118,11 +167,20 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return f"{source}, {self.evidence.activity_sample_count} samples"
 
 
-def look(record: Record, outcome: Measured, *, series: Series, course: Course) -> Scene | None:
+def look(
+    record: Record,
+    outcome: Measured,
+    *,
+    series: Series,
+    course: Course,
+    words: Words = TRANSACTIONS,
+) -> Scene | None:
     """Digest a measured record; None where nothing was watched."""
     evidence = record.evidence
     if evidence is None:
         return None
+    if evidence.serving is not None:
+        return _serving_scene(record, outcome, series=series, course=course, words=words)
     elapsed_s = evidence.elapsed_s or float(record.trial.duration_s)
     has_waits = evidence.activity_sample_count > 0
     shares = _waits(record, evidence) if has_waits else _device_waits(record)
@@ -137,7 +195,37 @@ def look(record: Record, outcome: Measured, *, series: Series, course: Course) -
         log_busy_ratio=_log_busy_ratio(record, evidence),
         connecting_ratio=_connecting_ratio(record, outcome),
         has_waits=has_waits,
+        words=words,
     )
+
+
+def _serving_scene(
+    record: Record, outcome: Measured, *, series: Series, course: Course, words: Words
+) -> Scene:
+    """Digest a trial of a server with one thread for all clients."""
+    evidence = record.evidence
+    assert evidence is not None  # noqa: S101 - the caller has looked
+    assert evidence.serving is not None  # noqa: S101 - the same
+    shares = one_thread.shares_of(record, evidence)
+    hidden = one_thread.connects_each_time(evidence)
+    scene = Scene(
+        record=record,
+        outcome=outcome,
+        evidence=evidence,
+        series=series,
+        course=course,
+        elapsed_s=evidence.elapsed_s or float(record.trial.duration_s),
+        shares=shares,
+        log_busy_ratio=shares.get(Place.LOG, 0.0),
+        connecting_ratio=_connecting_ratio(record, outcome) if hidden else 0.0,
+        has_waits=evidence.activity_sample_count > 0,
+        words=words,
+    )
+    if caps.binding(scene) is None:
+        return scene
+    shares = one_thread.without_line(shares, evidence.serving.main_ready_ratio)
+    busy = shares.get(Place.LOG, 0.0)
+    return msgspec.structs.replace(scene, shares=shares, log_busy_ratio=busy)
 
 
 def _waits(record: Record, evidence: Evidence) -> dict[Place, float]:
@@ -193,7 +281,7 @@ def _connecting_ratio(record: Record, outcome: Measured) -> float:
         return 0.0
     if outcome.initial_connection_s is not None:
         return 0.0
-    tried = 1.0 + outcome.failed_count / outcome.transaction_count
+    tried = 1.0 + (outcome.failed_count or 0) / outcome.transaction_count
     inside = outcome.tps_per_s * tried * outcome.latency.mean_s / cell.clients
     hidden = 1.0 - inside
     return hidden if hidden > _HIDDEN_RATIO else 0.0

@@ -49,15 +49,22 @@ B = Bottleneck
 EXPLAINS: dict[Bottleneck, frozenset[Bottleneck]] = {
     # Who is stopped while holding a lock, a log or a connection stops all who wait for it.
     B.CPU_STARVED: frozenset(
-        {B.CPU, B.LOCK, B.WAL_SYNC, B.CLIENT, B.NETWORK, B.CONNECTION, B.MEMORY}
+        {
+            *(B.CPU, B.LOCK, B.WAL_SYNC, B.CLIENT, B.NETWORK, B.CONNECTION, B.MEMORY),
+            *(B.SINGLE_THREAD, B.FSYNC_STALL),
+        }
     ),
     # A new session burns processors on both sides and goes over the network several times.
-    B.CONNECTION: frozenset({B.CPU, B.CLIENT, B.NETWORK}),
+    B.CONNECTION: frozenset({B.CPU, B.CLIENT, B.NETWORK, B.SINGLE_THREAD}),
     # Its pages are what fills the device.
     B.CHECKPOINT: frozenset({B.WRITE_BANDWIDTH, B.IOPS_CAPPED, B.WAL_SYNC, B.LOCK}),
     # Requests that wait for their turn make every read and every sync long.
-    B.IOPS_CAPPED: frozenset({B.WAL_SYNC, B.READ_IO, B.LOCK, B.MEMORY}),
-    B.WRITE_BANDWIDTH: frozenset({B.WAL_SYNC, B.READ_IO, B.LOCK, B.MEMORY}),
+    B.IOPS_CAPPED: frozenset({B.WAL_SYNC, B.READ_IO, B.LOCK, B.MEMORY, B.FSYNC_STALL}),
+    B.WRITE_BANDWIDTH: frozenset({B.WAL_SYNC, B.READ_IO, B.LOCK, B.MEMORY, B.FSYNC_STALL}),
+    # The child's pages fill the device, its work a core, and what it holds has to be copied.
+    B.FORK: frozenset(
+        {B.WRITE_BANDWIDTH, B.IOPS_CAPPED, B.FSYNC_STALL, B.SINGLE_THREAD, B.CPU, B.MEMORY}
+    ),
     # Finding a buffer, emptying it and copying a block into it is work.
     B.MEMORY: frozenset({B.CPU}),
 }

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from groundspeed.analyse.diagnosis import CellKey, GuardFinding, GuardKind
 from groundspeed.analyse.guards.buckets import Bucket, buckets_of
 from groundspeed.analyse.guards.trials import by_cell, environments_of, keys_of
-from groundspeed.analyse.guards.wording import low_to_high, size_text, span_text
+from groundspeed.analyse.guards.wording import low_to_high, span_text
 from groundspeed.storage.profile import Counted
+from groundspeed.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +94,7 @@ def _carried(label: str, bucket: Bucket, uses: Sequence[_Use]) -> str:
 
 def _ran_out(label: str, bucket: Bucket, uses: Sequence[_Use]) -> str:
     held = (
-        size_text(bucket.capacity)
+        format_bytes(bucket.capacity)
         if bucket.of is Counted.BYTES
         else f"{bucket.capacity:,.0f} requests"
     )

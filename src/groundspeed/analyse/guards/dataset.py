@@ -13,8 +13,12 @@ from groundspeed.analyse.guards.trials import (
     keys_of,
     sizes_of,
 )
-from groundspeed.analyse.guards.wording import size_text
-from groundspeed.plan import DATASET_BYTES_PER_SCALE, DEFAULT_SHARED_BUFFERS_BYTES
+from groundspeed.plan import (
+    DATASET_BYTES_PER_SCALE,
+    DEFAULT_SHARED_BUFFERS_BYTES,
+    POSTGRES,
+)
+from groundspeed.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,9 +77,9 @@ def _compares_storage(settled: Settled) -> bool:
 def _finding(settled: Settled, found: Sequence[tuple[Cell, _Fit]]) -> GuardFinding:
     cells = [cell for cell, _ in found]
     fits = [fit for _, fit in found]
-    touched = size_text(max(fit.touched_bytes for fit in fits))
-    sizes = {size_text(fit.capacity_bytes) for fit in fits}
-    least = size_text(min(fit.capacity_bytes for fit in fits))
+    touched = format_bytes(max(fit.touched_bytes for fit in fits))
+    sizes = {format_bytes(fit.capacity_bytes) for fit in fits}
+    least = format_bytes(min(fit.capacity_bytes for fit in fits))
     about = f"about {touched} (estimated from the scale)" if fits[0].estimated else touched
     capacity = least if len(sizes) == 1 else f"{least} or more"
     unsynced = f" and {fits[0].off} is off" if fits[0].off else ""
@@ -100,6 +104,10 @@ def _fit(trials: Sequence[MeasuredTrial]) -> _Fit | None:
 
 
 def _fit_of(trial: MeasuredTrial) -> _Fit | None:
+    if trial.record.provenance.imported is not None or trial.run.engine != POSTGRES:
+        # Neither its buffers nor its memory are known, only that it had some. Another engine's data
+        # are in memory, and nobody says that reads measure storage.
+        return None
     off = _unsynced(trial.record) if trial.writes else ""
     if (trial.writes and not off) or _device_was_felt(trial):
         return None

@@ -12,6 +12,7 @@ from groundspeed.analyse.diagnosis import CellKey, GuardFinding, GuardKind
 from groundspeed.analyse.guards import parity_facts
 from groundspeed.analyse.guards.parity_facts import ABSENT, DEFAULT, Fact, Known
 from groundspeed.analyse.guards.wording import listed
+from groundspeed.plan import POSTGRES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,12 +141,12 @@ def _follows(one: Differing, differing_facts: set[Fact]) -> bool:
         parity_facts.HUGE_PAGES_STATUS: parity_facts.HUGE_PAGES,
         parity_facts.FIGURES: parity_facts.STORAGE,
         Fact("network", "round trip"): parity_facts.PATH,
-        Fact("version", "pgbench"): parity_facts.VERSION,
+        Fact("version", "pgbench"): parity_facts.version(POSTGRES),
     }
     if one.fact.kind == "extensions":
         # Another server brings its extensions in other versions.
         both = ABSENT not in (one.of_baseline, one.of_environment)
-        return both and parity_facts.VERSION in differing_facts
+        return both and parity_facts.version(POSTGRES) in differing_facts
     return causes.get(one.fact) in differing_facts
 
 

@@ -10,11 +10,13 @@ import re
 from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from groundspeed.analyse.guards.trials import host_of, sizes_of
-from groundspeed.analyse.guards.wording import size_text
 from groundspeed.analyse.settings import setting_text
+from groundspeed.plan import words_of
 from groundspeed.record import PLACE_SETTINGS, Setting
+from groundspeed.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +54,6 @@ class Fact(NamedTuple):
     name: str
 
 
-VERSION = Fact("version", "PostgreSQL")
 STORAGE = Fact("storage", "storage")
 FIGURES = Fact("storage", "figures of the emulated device")
 HUGE_PAGES = Fact("settings", "huge_pages")
@@ -61,6 +62,7 @@ PATH = Fact("connection", "connection")
 MEMORY = Fact("memory", "memory")
 MACHINE = Fact("host", "server's machine")
 THIS_MACHINE = "this one"
+_WEB = re.compile(r"(?!postgres)(?P<scheme>[a-z]+)://")
 Facts = dict[Fact, str]
 
 
@@ -114,9 +116,9 @@ def _of(trial: MeasuredTrial) -> Facts:
     if provenance.command:
         facts |= connection(provenance.command[-1])
     if provenance.server is not None:
-        facts |= _server(provenance.server)
-    if provenance.pgbench_version:
-        facts[Fact("version", "pgbench")] = provenance.pgbench_version
+        facts |= _server(provenance.server, provenance.engine)
+    if provenance.tool_version:
+        facts[Fact("version", provenance.tool)] = provenance.tool_version
     if sizes is not None:
         facts |= _sizes(sizes)
     if provenance.host is not None:
@@ -125,16 +127,24 @@ def _of(trial: MeasuredTrial) -> Facts:
         facts |= {Fact("storage", n): v for n, v in storage(provenance.storage).items()}
         memory_bytes = _memory_bytes(provenance.storage, provenance.host, seen)
         if memory_bytes is not None:
-            facts[MEMORY] = size_text(memory_bytes)
+            facts[MEMORY] = format_bytes(memory_bytes)
     return facts
 
 
+def version(engine: str) -> Fact:
+    """Name the version of a server."""
+    return Fact("version", words_of(engine).server)
+
+
 def connection(conninfo: str) -> Facts:
-    """Tell by a connection string how and where a server is reached."""
-    match = _HOST.search(conninfo)
-    if match is None:
+    """Tell by a connection string, or another server's URL, how and where it is reached."""
+    if _WEB.match(conninfo):
+        # A socket's URL has no host.
+        host = urlsplit(conninfo).hostname or "/"
+    elif match := _HOST.search(conninfo):
+        host = match[1]
+    else:
         return {}
-    host = match[1]
     if host.startswith(("/", "@")):
         return {PATH: "unix socket", MACHINE: THIS_MACHINE}
     if _LOOPBACK.fullmatch(host):
@@ -142,11 +152,11 @@ def connection(conninfo: str) -> Facts:
     return {PATH: "TCP over a network", MACHINE: host}
 
 
-def _server(server: ServerFacts) -> Facts:
-    facts = {VERSION: server.version}
+def _server(server: ServerFacts, engine: str) -> Facts:
+    facts = {version(engine): server.version}
     for extension in server.extensions:
-        name, _, version = extension.partition(" ")
-        facts[Fact("extensions", name)] = version or "of unknown version"
+        name, _, installed = extension.partition(" ")
+        facts[Fact("extensions", name)] = installed or "of unknown version"
     for setting in server.settings:
         if setting.name not in WITHOUT_EFFECT:
             facts[Fact("settings", setting.name)] = setting_text(setting)
@@ -179,7 +189,7 @@ def _host(host: HostFacts, seen: HostWork | None) -> Facts:
         facts[Fact("cpu", "CPU limit")] = ABSENT if limit is None else f"{limit:g} cores"
     if seen is not None and seen.network is not None and seen.network.link_bytes_per_s:
         rate = seen.network.link_bytes_per_s
-        facts[Fact("network", "link")] = f"{size_text(rate)}/s"
+        facts[Fact("network", "link")] = f"{format_bytes(rate)}/s"
     return {fact: value for fact, value in facts.items() if value is not None}
 
 

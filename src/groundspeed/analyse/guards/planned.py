@@ -10,8 +10,9 @@ from groundspeed.analyse.guards import parity_facts
 from groundspeed.analyse.guards.buckets import buckets_of
 from groundspeed.analyse.guards.parity import differing, judge
 from groundspeed.analyse.guards.parity_facts import Fact, Known
-from groundspeed.analyse.guards.wording import size_text, span_text
+from groundspeed.analyse.guards.wording import span_text
 from groundspeed.plan import TargetKind
+from groundspeed.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,29 +36,35 @@ def plan_differences(plan: Plan, *, baseline: str | None = None) -> tuple[GuardF
     first = plan.environment(baseline if baseline in names else names[0])
     vary = None if plan.vary is None else frozenset(plan.vary)
     findings = (
-        judge((first.name, other.name), differing(_known(first), _known(other)), vary)
+        judge(
+            (first.name, other.name),
+            differing(_known(first, plan.engine), _known(other, plan.engine)),
+            vary,
+        )
         for other in plan.environments
         if other is not first
     )
     return tuple(finding for finding in findings if finding is not None)
 
 
-def _known(environment: EnvironmentPlan) -> Known:
+def _known(environment: EnvironmentPlan, engine: str) -> Known:
     if environment.kind is TargetKind.SERVER:
         reached = parity_facts.connection(environment.dsn or "")
         return Known(facts=reached, server_is_known=False)
     facts: dict[Fact, str] = {
-        parity_facts.VERSION: str(environment.postgres_version),
+        parity_facts.version(engine): str(environment.version),
         Fact("version", "programs"): environment.bin_dir or parity_facts.DEFAULT,
         parity_facts.MEMORY: "of the machine"
         if environment.memory_bytes is None
-        else size_text(environment.memory_bytes),
+        else format_bytes(environment.memory_bytes),
         parity_facts.PATH: "unix socket" if environment.listen == "socket" else "TCP on loopback",
         parity_facts.MACHINE: parity_facts.THIS_MACHINE,
     }
     for name, value in environment.settings:
         # PostgreSQL reads the names of settings in any case, and takes the last of them.
         facts[Fact("settings", name.lower())] = _value(value)
+    for name, value in environment.options:
+        facts[Fact("settings", name)] = value
     if environment.storage is not None:
         asked = environment.storage
         label = f"{asked.emulate} (emulated)" if asked.emulate else str(asked.directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,12 +11,13 @@ from groundspeed.analyse.diagnosis import GuardFinding, GuardKind
 from groundspeed.analyse.guards.neighbours import neighbour_findings
 from groundspeed.analyse.guards.trials import by_cell, environments_of, keys_of
 from groundspeed.analyse.guards.wording import listed, low_to_high
+from groundspeed.plan import POSTGRES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from groundspeed.analyse.attempts import MeasuredTrial, Settled
-    from groundspeed.plan import Cell
+    from groundspeed.plan import Cell, Words
 
 _LITTLE_RATIO = 0.02
 # A sampled log gives a mean of its own scatter: so many standard errors are left to chance.
@@ -41,7 +43,7 @@ def sanity_findings(settled: Settled) -> tuple[GuardFinding, ...]:
     cells = by_cell(settled)
     told = (
         _Told("little", _each(cells, _little), _word_little),
-        _Told("failed-transactions", _each(cells, _failed), _word_failed),
+        _Told("failed-transactions", _each(cells, _failed), partial(_word_failed, settled.words)),
         _Told("schedule-lag", _each(cells, _lag), _word_lag),
         _Told("schedule-lag", _each(cells, _late), _word_late),
     )
@@ -80,6 +82,9 @@ def _little(trials: Sequence[MeasuredTrial]) -> float | None:
     noise: list[float] = []
     for trial in trials:
         outcome = trial.outcome
+        if trial.run.engine != POSTGRES:
+            # How many requests a client has under way at once is its load tool's own business.
+            continue
         # A failed transaction takes its client's time and is in neither figure.
         if not _keeps_clients_busy(trial) or outcome.failed_count or outcome.tps_per_s <= 0:
             continue
@@ -121,14 +126,14 @@ def _word_little(ratios: Sequence[float]) -> str:
 
 
 def _failed(trials: Sequence[MeasuredTrial]) -> float | None:
-    failed = sum(trial.outcome.failed_count for trial in trials)
-    total = failed + sum(trial.outcome.transaction_count for trial in trials)
+    failed = sum(trial.outcome.failed_count or 0 for trial in trials)
+    total = failed + sum(trial.outcome.transaction_count or 0 for trial in trials)
     return failed / total if failed else None
 
 
-def _word_failed(ratios: Sequence[float]) -> str:
+def _word_failed(words: Words, ratios: Sequence[float]) -> str:
     share = low_to_high([_PERCENT * ratio for ratio in ratios], ".2g")
-    return f"{share}% of the transactions failed; TPS and latency are of the others alone"
+    return f"{share}% of the {words.many} failed; {words.rate} and latency are of the others alone"
 
 
 def _lag(trials: Sequence[MeasuredTrial]) -> float | None:
@@ -172,7 +177,7 @@ def _small_scales(
 ) -> Iterator[GuardFinding]:
     small: dict[int, list[Cell]] = {}
     for cell in cells:
-        if cell.workload == _UPDATES_BRANCHES and cell.scale < cell.clients:
+        if cell.workload == _UPDATES_BRANCHES and 0 < cell.scale < cell.clients:
             small.setdefault(cell.scale, []).append(cell)
     for scale, found in sorted(small.items()):
         clients = sorted({cell.clients for cell in found})

@@ -1,27 +1,15 @@
-"""How guards write sizes, times and lists: one way for all of their sentences."""
+"""How guards write times and lists: one way for all of their sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundspeed.analyse.digits import digits
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_SIZE_STEP = 1024
 _MINUTE_S, _HOUR_S = 60.0, 3600.0
 # Up to two of the larger unit the smaller one reads better: 90 s, 100 min.
 _TWO = 2
-
-
-def size_text(size_bytes: float) -> str:
-    """Write an amount of memory or disk in powers of 1024, as reports do: 512 B, 1.50 GiB."""
-    power, size = 0, float(size_bytes)
-    while abs(float(f"{size:.4g}")) >= _SIZE_STEP and power < len(_SIZES) - 1:
-        size, power = size / _SIZE_STEP, power + 1
-    return f"{digits(size) if power else round(size)} {_SIZES[power]}"
 
 
 def span_text(span_s: float) -> str:
