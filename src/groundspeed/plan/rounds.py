@@ -25,9 +25,9 @@ SLICE_WRITE_S = 2.0
 # A/A pairs of each workload by the first look; the fewest that tell a noise floor.
 AA_PAIRS = 12
 # pgbench counts its time from before its clients connect: 100 of them took 0.2 to 0.4 s on an idle
-# machine, 2.6 s on a busy one, and of a slice of 1 s nothing was left. A second more is given where
-# they would take more than a tenth of one.
-_CONNECT_S, _SPARE_RATIO = 0.004, 0.9
+# machine, 2.6 s on a busy one, and of a slice of 1 s nothing was left: with 50 clients in one of
+# four, with 25 in one of ten. So many for each second of a slice give it one second more.
+_CONNECT_S, _MANY_CLIENTS_PER_S = 0.004, 50
 # Of all comparisons together; half of it is spent at the first look, see stats.sequential.
 ERROR_RATIO = 0.05
 FIRST_SHARE_RATIO = 0.5
@@ -72,7 +72,8 @@ def duration_s(suite: spec.Suite, workload: WorkloadPlan, clients: int) -> float
         return suite.measure.capacity_slice_s
     if suite.measure.slice == "auto":
         slice_s = SLICE_WRITE_S if workload.writes else SLICE_READ_S
-        return slice_s + math.floor(clients * _CONNECT_S + _SPARE_RATIO)
+        spare_s = 1.0 if clients >= _MANY_CLIENTS_PER_S * slice_s else 0.0
+        return slice_s + spare_s + math.floor(clients * _CONNECT_S)
     return suite.measure.slice
 
 
