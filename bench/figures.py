@@ -181,7 +181,7 @@ def standing_server(
                 slug="bench",
                 kind=TargetKind.EMBEDDED,
                 storage=StorageRequest(directory=str(directory)),
-                postgres_version=POSTGRES_VERSION,
+                version=POSTGRES_VERSION,
                 settings=settings,
             ),
             Placement(label="bench", emulated=False, directory=str(directory)),

@@ -170,7 +170,7 @@ def main() -> int:
             "log-cost.json",
             ["bench.log_cost", *sys.argv[1:]],
             {
-                "postgres_version": POSTGRES_VERSION,
+                "version": POSTGRES_VERSION,
                 "results": [as_data(load, costs) for load, costs in found],
             },
         )

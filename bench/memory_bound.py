@@ -32,8 +32,9 @@ from groundspeed.cli import session
 from groundspeed.cli.display import PlainDisplay
 from groundspeed.plan import Command
 from groundspeed.record import Measured
-from groundspeed.targets import leases, load, sql
+from groundspeed.targets import leases, load
 from groundspeed.tools import pgbench
+from groundspeed.tools.pgbench_load import PgbenchLoad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,9 +150,9 @@ def written_hour(seconds: int, speed: int) -> tuple[Watch, list[Figure]]:
                 trial,
                 program=Path(sys.executable),
                 directory=Path(directory),
-                address=sql.Address(conninfo="", password=None),
+                tool=PgbenchLoad(),
+                login=load.Login(),
                 account=None,
-                variables={},
                 limit_s=10.0 * seconds,
                 on_progress=lambda _: None,
             )

@@ -137,7 +137,7 @@ def database(
             slug="bench",
             kind=TargetKind.EMBEDDED,
             storage=StorageRequest(directory=str(directory)),
-            postgres_version=POSTGRES_VERSION,
+            version=POSTGRES_VERSION,
             settings=(*_SETTINGS, *settings),
         )
         address = cluster.configure(environment, home / "data", sockets, password)

@@ -74,31 +74,30 @@ def test_the_tally_leaves_out_what_is_open_and_finds_what_is_wrong() -> None:
     assert found[Check.OPEN] == []
 
 
-def test_the_interval_of_one_cell_is_that_of_students_t() -> None:
-    pairs = [(110.0, 100.0), (125.0, 100.0), (98.0, 100.0)]
-    found = truths({PLACE: pairs})[PLACE]
+SLICES = [(110.0, 100.0), (125.0, 100.0), (98.0, 100.0)]
 
-    logs = [math.log(a / b) for a, b in pairs]
+
+def test_the_interval_is_that_of_students_t_with_the_scatter_of_the_slices() -> None:
+    found = truths({PLACE: SLICES}, {PLACE: SLICES})[PLACE]
+
+    logs = [math.log(a / b) for a, b in SLICES]
     low, high = stats.t.interval(0.95, 2, sum(logs) / 3, stats.sem(logs))
     assert found.low == pytest.approx(math.exp(low), rel=1e-3)
     assert found.high == pytest.approx(math.exp(high), rel=1e-3)
 
 
-def test_scatter_is_taken_from_all_cells_of_a_workload_and_an_environment() -> None:
-    steady = [(100.0, 100.0)] * 3
-    wild = [(150.0, 100.0), (100.0, 150.0), (100.0, 100.0)]
-    other = PLACE._replace(clients=1)
-    alone = truths({PLACE: steady})[PLACE]
-    together = truths({PLACE: steady, other: wild})[PLACE]
+def test_one_long_pair_is_less_sure_than_three() -> None:
+    once = truths({PLACE: [(120.0, 100.0)]}, {PLACE: SLICES})[PLACE]
+    thrice = truths({PLACE: [(120.0, 100.0)] * 3}, {PLACE: SLICES})[PLACE]
 
-    assert (alone.low, alone.high) == (1.0, 1.0)
-    assert together.low is not None
-    assert together.low < 0.9
-    assert truths({PLACE: steady, other._replace(environment="c"): wild})[PLACE] == alone
+    assert once.ratio == thrice.ratio == pytest.approx(1.2)
+    assert None not in (once.low, thrice.low)
+    assert (once.low or 0) < (thrice.low or 0) < 1.2
 
 
-def test_one_repeat_has_no_interval() -> None:
-    assert truths({PLACE: [(2.0, 1.0)]})[PLACE].low is None
+def test_without_slices_there_is_no_interval_and_without_long_pairs_no_truth() -> None:
+    assert truths({PLACE: [(2.0, 1.0)]}, {})[PLACE].low is None
+    assert truths({PLACE: []}, {PLACE: SLICES}) == {}
 
 
 # Figures of the matrix
@@ -106,6 +105,7 @@ def test_one_repeat_has_no_interval() -> None:
 
 def early_of(answer: Answer, load_s: float = 100.0) -> dict[str, Any]:
     row = {**PLACE._asdict(), "answer": answer.value, "ratio": 1.2, "low": 1.1, "high": 1.3}
+    slices = [(120.0, 100.0), (123.0, 100.0), (117.0, 100.0)]
     return {
         "load_s": load_s,
         "fixed_load_s": 1000.0,
@@ -118,7 +118,7 @@ def early_of(answer: Answer, load_s: float = 100.0) -> dict[str, Any]:
         "slice_count": 78,
         "failed_slice_count": 0,
         "measure": {"slice": 1.0},
-        "comparisons": [{**row, "why": "", "more_pairs_count": None}],
+        "comparisons": [{**row, "why": "", "more_pairs_count": None, "pairs": slices}],
     }
 
 
