@@ -7,7 +7,10 @@ come to the same answer, and no file says what was left out. How a comparison is
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 _NONE: frozenset[str] = frozenset()
 _PATIENCE_RATIO = 1.2
+# Bringing back the dataset of a slow emulated device took up to 110 s.
+_LONGEST_REST_S = 120.0
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,13 +160,34 @@ def time_is_over(plan: Plan, records: Sequence[Record]) -> bool:
 
 
 def spent_s(plan: Plan, records: Sequence[Record]) -> float:
-    """Add up the time of a run as far as plan and records know it; see `plan.Sequential`."""
+    """Add up the time of a run as far as plan and records know it; see `plan.Sequential`.
+
+    What lies between two trials counts as it was by their clock, where a dataset was brought back
+    or a device written to the end; but no longer than that takes, as a run may be interrupted.
+    """
     asked = _stopping(plan)
-    return asked.set_up_s + sum(_taken_s(record, asked) for record in records)
+    tried = [record for record in records if not isinstance(record.outcome, Skipped)]
+    rests_s = sum(
+        min(max(_gap_s(one, other), asked.between_s), _LONGEST_REST_S)
+        for one, other in itertools.pairwise(tried)
+    )
+    last_s = asked.between_s if tried else 0.0
+    return asked.set_up_s + sum(record.elapsed_s for record in tried) + rests_s + last_s
 
 
 def _taken_s(record: Record, asked: Sequential | CapacitySearch) -> float:
     return 0.0 if isinstance(record.outcome, Skipped) else record.elapsed_s + asked.between_s
+
+
+def _gap_s(one: Record, other: Record) -> float:
+    """Seconds from a trial's end to the next one's start; below 0 where a clock jumped."""
+    return _wall_s(other.started_at) - _wall_s(one.started_at) - one.elapsed_s
+
+
+# Asked for again before each block, of every record so far.
+@functools.lru_cache(maxsize=1 << 16)
+def _wall_s(started_at: str) -> float:
+    return datetime.fromisoformat(started_at).timestamp()
 
 
 def _stopping(plan: Plan) -> Sequential | CapacitySearch:

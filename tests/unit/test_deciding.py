@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -264,3 +265,17 @@ def test_of_a_fixed_plan_all_that_has_no_result_is_wanted() -> None:
     assert deciding.environments_wanted(plan, []) == {"base", "same", "noisy"}
     with pytest.raises(ValueError, match="only a plan that stops"):
         deciding.spent_s(plan, [])
+
+
+@pytest.mark.parametrize(("gap_s", "counted_s"), [(60.0, 60.0), (9000.0, 120.0), (-5.0, 0.04)])
+def test_what_lies_between_trials_counts_as_it_was(gap_s: float, counted_s: float) -> None:
+    """A dataset that is brought back takes its time; a night between two processes does not."""
+    plan = make()
+    records = measured(plan.trials[:2], elapsed_s=2.0)
+    begun = datetime.fromisoformat(records[0].started_at)
+    later = (begun + timedelta(seconds=2.0 + gap_s)).isoformat(timespec="milliseconds")
+    records[1] = msgspec.structs.replace(records[1], started_at=later)
+
+    asked = sequential(plan)
+    spent_s = deciding.spent_s(plan, records) - asked.set_up_s
+    assert spent_s == pytest.approx(2 * 2.0 + counted_s + asked.between_s)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ENVIRONMENTS = ("base", "same", "noisy")
 
 
-def plan_of(workloads: str = "[select-only]", *, at_most: str = "2h") -> Plan:
+def plan_of(workloads: str = "[select-only]", *, at_most: str = "20m") -> Plan:
     entries = ", ".join(
         f"{name}: {{target: embedded, storage: {{directory: /example}}}}" for name in ENVIRONMENTS
     )

@@ -141,8 +141,9 @@ def _measured(report: LoadTotals, log: LogTotals, sampling_ratio: float) -> Meas
         tps_per_s=report.tps_per_s,
         transaction_count=report.transaction_count,
         failed_count=report.failed_count,
-        serialization_failure_count=log.serialization,
-        deadlock_failure_count=log.deadlock,
+        # A sampled log has a share of them only.
+        serialization_failure_count=_first(report.serialization_count, log.serialization),
+        deadlock_failure_count=_first(report.deadlock_count, log.deadlock),
         retried_count=report.retried_count,
         retries_count=report.retries_count,
         skipped_count=report.skipped_count,
@@ -153,6 +154,10 @@ def _measured(report: LoadTotals, log: LogTotals, sampling_ratio: float) -> Meas
         log_sampling_ratio=sampling_ratio,
         histogram=log.histogram,
     )
+
+
+def _first(told: int | None, logged: int) -> int:
+    return logged if told is None else told
 
 
 def _latency(log: LogTotals) -> LatencySummary:

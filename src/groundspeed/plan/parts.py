@@ -167,9 +167,9 @@ class Sequential(msgspec.Struct, frozen=True, kw_only=True):
 
     One looks for the first time after `first_look_count` rounds; there are `round_count` of them at
     most. `family_count` comparisons share the error. `at_most_s` bounds `set_up_s`, what setting up
-    is taken to need, plus what the records of the trials say they took, each with `between_s` for
-    what no record can hold: all of it is in the plan and the records, so a run that goes on counts
-    the same.
+    is taken to need, plus what the records of the trials say they took and what lay between them,
+    at least `between_s` each: all of it is in the plan and the records, so a run that goes on
+    counts the same.
     """
 
     margin_ratio: float

@@ -55,6 +55,9 @@ class LoadTotals(msgspec.Struct, frozen=True, kw_only=True):
     transaction_count: int
     tps_per_s: float
     failed_count: int = 0
+    # Of those that failed; None where it does not tell, and a log may.
+    serialization_count: int | None = None
+    deadlock_count: int | None = None
     skipped_count: int = 0
     over_limit_count: int | None = None
     retried_count: int = 0

@@ -142,6 +142,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     over_limit_count: int | None
     retried_count: int
     retries_count: int
+    # Only with --failures-detailed.
+    serialization_count: int | None
+    deadlock_count: int | None
     latency_average_s: float
     latency_stddev_s: float | None
     schedule_lag_mean_s: float | None
@@ -175,6 +178,11 @@ def _int(text: str | None, default: int = 0) -> int:
     return default if text is None else int(text)
 
 
+def _count(stdout: str, pattern: str) -> int | None:
+    told = _field(stdout, pattern)
+    return None if told is None else int(told)
+
+
 def parse(stdout: str) -> Report:
     """Read pgbench's final report. Raises ValueError naming the line it lacks."""
     duration = _field(stdout, r"duration: (\d+) s")
@@ -203,6 +211,8 @@ def parse(stdout: str) -> Report:
         over_limit_count=None if over is None else int(over),
         retried_count=_int(_field(stdout, r"number of transactions retried: (\d+)")),
         retries_count=_int(_field(stdout, r"total number of retries: (\d+)")),
+        serialization_count=_count(stdout, r"number of serialization failures: (\d+)"),
+        deadlock_count=_count(stdout, r"number of deadlock failures: (\d+)"),
         latency_average_s=float(_required(stdout, r"latency average = ([\d.]+) ms")) / 1000,
         latency_stddev_s=_ms(_field(stdout, r"latency stddev = ([\d.]+) ms")),
         schedule_lag_mean_s=_ms(_field(stdout, r"rate limit schedule lag: avg ([\d.]+)")),

@@ -180,6 +180,8 @@ def test_every_figure_of_a_report_with_a_rate() -> None:
         over_limit_count=94,
         retried_count=0,
         retries_count=0,
+        serialization_count=None,
+        deadlock_count=None,
         latency_average_s=0.102 / 1000,
         latency_stddev_s=0.115 / 1000,
         schedule_lag_mean_s=0.075 / 1000,
@@ -194,6 +196,7 @@ def test_retries_and_failures_of_a_report() -> None:
     report = pgbench.parse(pgbench_output.read("16-retries").stdout)
     assert report.max_tries == 2
     assert (report.failed_count, report.retried_count, report.retries_count) == (5327, 10150, 10150)
+    assert (report.serialization_count, report.deadlock_count) == (5327, 0)
 
 
 @pytest.mark.parametrize(
