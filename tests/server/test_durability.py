@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KILLED, CUT = Ending.KILLED, Ending.POWER_CUT
 # In memory: a disk that others use is soon slower than the device, which is then refused.
-STORAGE = {"emulate": yaml.safe_load(PROFILE), "directory": "/dev/shm"}  # noqa: S108 - a tmpfs
+STORAGE = {"emulate": yaml.safe_load(PROFILE), "directory": "/dev/shm"}
 
 
 @pytest.fixture(autouse=True)
