@@ -64,13 +64,21 @@ class GivenServer(msgspec.Struct, frozen=True, kw_only=True):
         return password
 
 
+# That of a cluster's own talk is so much higher, and has to be a port too.
+_HIGHEST_PORT = 65535 - 10_000
+
+
+def _port() -> int:
+    return next(port for port in iter(free_port, 0) if port <= _HIGHEST_PORT)
+
+
 @contextmanager
 def serve(*, tls: bool = False, more: tuple[str, ...] = ()) -> Iterator[GivenServer]:
     """Start a server with a password on its socket and on loopback; it is ended by its id."""
     program = redis_programs.find_server(None).path
     home = Path(tempfile.mkdtemp(prefix="given-redis-", dir="/tmp"))
     server = GivenServer(
-        home=home, port=free_port(), password=f"password-of-owner-{secrets.token_hex(8)}"
+        home=home, port=_port(), password=f"password-of-owner-{secrets.token_hex(8)}"
     )
     lines = [f"unixsocket {home}/s", f"requirepass {server.password}", 'save ""', f"dir {home}"]
     lines += [f"port {0 if tls else server.port}", "bind 127.0.0.1", *more]

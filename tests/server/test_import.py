@@ -103,7 +103,8 @@ def as_recorded(wrote: Wrote, asked: Trial) -> tuple[Measured, list[SecondRow]]:
     pace = Pace(rate_per_s=0.0, cpu_count=2)
     judged = judge(PgbenchLoad(), asked, WRITES, result, pace=pace)
     assert isinstance(judged.outcome, Measured), judged.outcome
-    return judged.outcome, reader.seconds
+    # Whole seconds alone, as a run keeps them: a line of another thread may come before second 0.
+    return judged.outcome, [row for row in reader.seconds if 0 <= row.index < asked.duration_s]
 
 
 def imported(results: Path, *arguments: str) -> tuple[Record, tuple[SecondRow, ...]]:
