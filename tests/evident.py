@@ -31,16 +31,14 @@ from groundspeed.analyse.findings import TrialEvidence
 from groundspeed.record import Evidence, SecondRow, Series, StorageSecond
 from groundspeed.record.evidence import (
     Absent,
-    CpuWork,
-    DiskWork,
     EventKind,
-    HostWork,
     ProbeCost,
     ProbeLevel,
     ServerEvent,
     WaitCount,
     WaitGroup,
 )
+from groundspeed.record.machine import CpuWork, DiskWork, HostWork
 from tests.examples import AWKWARD, EMULATED, PIPED, example_findings, make_storage_work
 
 if TYPE_CHECKING:

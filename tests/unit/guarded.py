@@ -11,15 +11,8 @@ from groundspeed.analyse.compare import compare
 from groundspeed.analyse.doubts import FootnoteBook
 from groundspeed.analyse.guards import guards
 from groundspeed.record import Evidence
-from groundspeed.record.evidence import (
-    CpuWork,
-    GroupWork,
-    HostWork,
-    MemoryWork,
-    PostgresWork,
-    ProbeLevel,
-    ServerSizes,
-)
+from groundspeed.record.evidence import PostgresWork, ProbeLevel, ServerSizes
+from groundspeed.record.machine import CpuWork, GroupWork, HostWork, MemoryWork
 from tests.examples import make_measured, make_record, make_run, make_trial
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from groundspeed.record.evidence import GroupWork
+from groundspeed.record.machine import GroupWork
 from tests.examples import make_provenance, make_server, make_storage, make_storage_work
 from tests.unit.guarded import GIB, MIB, codes, evidence, guarded, host_work, side_by_side, sizes
 

@@ -12,7 +12,7 @@ from groundspeed.analyse.compare import compare
 from groundspeed.analyse.doubts import FootnoteBook
 from groundspeed.analyse.guards import guards, refuse_confounded
 from groundspeed.errors import ConfoundedError, ExitCode
-from groundspeed.record.evidence import GroupWork
+from groundspeed.record.machine import GroupWork
 from tests.examples import make_host, make_provenance, make_run, make_server, make_storage
 from tests.unit.guarded import GIB, codes, evidence, guarded, host_work, side_by_side, sizes
 

@@ -14,7 +14,7 @@ from groundspeed.probes.kernel_files import (
     read_whole,
     whole_number,
 )
-from groundspeed.record.evidence import GroupWork
+from groundspeed.record.machine import GroupWork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

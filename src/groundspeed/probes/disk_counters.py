@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from groundspeed.probes.kernel_files import grown
-from groundspeed.record.evidence import DiskWork
+from groundspeed.record.machine import DiskWork
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,12 @@ from groundspeed.probes.disk_counters import (
     read_disk,
 )
 from groundspeed.probes.kernel_files import KeptFile
-from groundspeed.record.evidence import Absent, DiskWork
+from groundspeed.record.evidence import Absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from groundspeed.record.machine import DiskWork
 
 _DATA, _WAL = "disk", "wal-disk"
 

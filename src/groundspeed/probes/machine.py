@@ -23,7 +23,8 @@ from groundspeed.probes.pressure import Pressure
 from groundspeed.probes.processes import Owner
 from groundspeed.probes.processor_work import ProcessorWork
 from groundspeed.probes.sampling import Part
-from groundspeed.record.evidence import Absent, HostWork, ProbeCost
+from groundspeed.record.evidence import Absent, ProbeCost
+from groundspeed.record.machine import HostWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

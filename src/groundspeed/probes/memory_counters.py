@@ -12,7 +12,7 @@ from groundspeed.probes.kernel_files import (
     read_bytes,
     read_whole,
 )
-from groundspeed.record.evidence import MemoryWork
+from groundspeed.record.machine import MemoryWork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import conninfo as connections
 
 from groundspeed.probes.kernel_files import grown, read_whole, whole_number
-from groundspeed.record.evidence import NetworkWork
+from groundspeed.record.machine import NetworkWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.probes.kernel_files import read_bytes, whole_number
-from groundspeed.record.evidence import PressureWork
+from groundspeed.record.machine import PressureWork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

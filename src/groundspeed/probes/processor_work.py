@@ -16,7 +16,7 @@ from groundspeed.probes.processor_counters import (
     busiest_core_ratio,
     parse_stat,
 )
-from groundspeed.record.evidence import CpuWork
+from groundspeed.record.machine import CpuWork
 
 if TYPE_CHECKING:
     from pathlib import Path

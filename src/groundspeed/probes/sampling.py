@@ -12,7 +12,6 @@ import msgspec
 
 from groundspeed.record.evidence import (
     Absent,
-    HostWork,
     PersistenceWork,
     PostgresWork,
     ProbeCost,
@@ -20,6 +19,7 @@ from groundspeed.record.evidence import (
     ServingWork,
     WaitCount,
 )
+from groundspeed.record.machine import HostWork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

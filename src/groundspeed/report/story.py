@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from groundspeed.analyse import Findings
     from groundspeed.analyse.findings import TrialEvidence
     from groundspeed.record import StorageWork
-    from groundspeed.record.evidence import CpuWork, DiskWork, Evidence
+    from groundspeed.record.evidence import Evidence
+    from groundspeed.record.machine import CpuWork, DiskWork
 
 LINE_COUNT = 20
 COLUMN_COUNT = 80

@@ -15,12 +15,7 @@ from groundspeed.analyse.diagnosis import Course, Diagnosis
 from groundspeed.record import CreditsLeft, Evidence, Series
 from groundspeed.record.evidence import (
     CheckpointWork,
-    CpuWork,
     DatabaseWork,
-    DiskWork,
-    GroupWork,
-    HostWork,
-    NetworkWork,
     PersistenceWork,
     PostgresWork,
     ProbeLevel,
@@ -30,6 +25,7 @@ from groundspeed.record.evidence import (
     WaitGroup,
     WalWork,
 )
+from groundspeed.record.machine import CpuWork, DiskWork, GroupWork, HostWork, NetworkWork
 from tests.examples import (
     make_measured,
     make_provenance,

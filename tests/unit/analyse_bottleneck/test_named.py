@@ -10,7 +10,8 @@ import pytest
 from groundspeed.analyse.bottleneck import diagnose
 from groundspeed.analyse.diagnosis import Bottleneck, Confidence, Diagnosis, Stall, Step
 from groundspeed.record import Failed, Series
-from groundspeed.record.evidence import EventKind, GroupWork, NetworkWork, ServerEvent, WaitGroup
+from groundspeed.record.evidence import EventKind, ServerEvent, WaitGroup
+from groundspeed.record.machine import GroupWork, NetworkWork
 from groundspeed.storage import catalogue
 from groundspeed.storage.encode import encode_json
 from tests.examples import make_record, make_trial

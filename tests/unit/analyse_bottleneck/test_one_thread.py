@@ -14,11 +14,11 @@ from groundspeed.record import Series
 from groundspeed.record.evidence import (
     EventKind,
     LogSync,
-    NetworkWork,
     PersistenceWork,
     ServerEvent,
     ServingWork,
 )
+from groundspeed.record.machine import NetworkWork
 from tests.unit.analyse_bottleneck import scenes
 from tests.unit.analyse_bottleneck.scenes import MIB, Case
 from tests.unit.analyse_bottleneck.test_named import assert_named, profile_with, value_of

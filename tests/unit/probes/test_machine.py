@@ -10,11 +10,13 @@ import pytest
 
 from groundspeed.ports import WatchPoints
 from groundspeed.probes.machine import MachineSampler
-from groundspeed.record.evidence import HostWork, Series
+from groundspeed.record.evidence import Series
 from tests.unit.probes.kernel_trees import device_of, end_process, write_files, write_process
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from groundspeed.record.machine import HostWork
 
 GROUNDSPEED, POSTMASTER, BACKEND, PGBENCH = 50, 60, 61, 70
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

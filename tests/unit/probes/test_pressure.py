@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groundspeed.probes.pressure import Pressure
-from groundspeed.record.evidence import PressureWork
+from groundspeed.record.machine import PressureWork
 from tests.unit.probes.kernel_trees import write_files
 
 if TYPE_CHECKING:

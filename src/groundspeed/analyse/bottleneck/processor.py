@@ -11,7 +11,8 @@ from groundspeed.analyse.diagnosis import Bottleneck, Clue
 
 if TYPE_CHECKING:
     from groundspeed.analyse.bottleneck.scene import Scene
-    from groundspeed.record.evidence import CpuWork, GroupWork, ServingWork
+    from groundspeed.record.evidence import ServingWork
+    from groundspeed.record.machine import CpuWork, GroupWork
 
 # A tenth of all cores idle is what a busy machine keeps between wake-ups; with a quarter there are
 # cores to spare. Between the two it is a matter of degree, so that a trial near one of them is not

@@ -21,7 +21,6 @@ from groundspeed.plan import TRANSACTIONS, Words
 from groundspeed.record import Measured, Record, Series
 from groundspeed.record.evidence import (
     Evidence,
-    HostWork,
     PersistenceWork,
     PostgresWork,
     ServingWork,
@@ -30,6 +29,7 @@ from groundspeed.record.evidence import (
 
 if TYPE_CHECKING:
     from groundspeed.record import StorageWork
+    from groundspeed.record.machine import HostWork
 
 BLOCK_BYTES = 8192
 # Little's law holds within 2% where nothing is hidden; more is time in no transaction.

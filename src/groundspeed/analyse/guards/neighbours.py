@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.attempts import MeasuredTrial, Settled
     from groundspeed.plan import Cell
-    from groundspeed.record.evidence import CpuWork
+    from groundspeed.record.machine import CpuWork
 
 
 class _Kind(NamedTuple):

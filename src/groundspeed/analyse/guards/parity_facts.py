@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.attempts import MeasuredTrial
     from groundspeed.record import HostFacts, ServerFacts, StorageFacts
-    from groundspeed.record.evidence import HostWork, ServerSizes
+    from groundspeed.record.evidence import ServerSizes
+    from groundspeed.record.machine import HostWork
 
 DEFAULT = "default"
 ABSENT = "none"

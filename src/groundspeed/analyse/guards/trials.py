@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.attempts import MeasuredTrial, Settled
     from groundspeed.plan import Cell
-    from groundspeed.record.evidence import HostWork, ServerSizes
+    from groundspeed.record.evidence import ServerSizes
+    from groundspeed.record.machine import HostWork
 
 
 def by_cell(settled: Settled) -> dict[Cell, list[MeasuredTrial]]:
