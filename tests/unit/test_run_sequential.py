@@ -122,6 +122,7 @@ def test_the_listener_is_told_after_each_look() -> None:
     assert len(world.notes()) == len(looks)
     assert first == f"1 of 2 comparisons are decided after {looks[0]} rounds, 1 go on"
     assert last.startswith(f"1 of 2 comparisons are decided after {looks[-1]} rounds, 1 stay ")
+    assert last.endswith("these were all rounds of the plan")
 
 
 def test_a_run_ends_as_soon_as_all_is_decided() -> None:

@@ -60,6 +60,8 @@ def _rest(plan: Plan, at_look: Standing, *, over: bool, on: Sequence[Trial]) -> 
         assert plan.sequential is not None  # noqa: S101 - asked for by the caller
         minutes = plan.sequential.at_most_s / _MINUTE_S
         why = f"the {minutes:g} min are used up" if over else "there is no time for another look"
+        if not over and at_look.round_count >= plan.sequential.round_count:
+            why = "these were all rounds of the plan"
         return f", {opened} stay undecided: {why}"
     wanted = {(t.cell.environment, t.cell.workload, t.cell.clients, t.cell.threads) for t in on}
     going = sum(

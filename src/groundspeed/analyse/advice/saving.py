@@ -40,10 +40,10 @@ def _spent(findings: Findings, saved: Saved) -> str:
     if decided == total:
         return f"Stopped when decided: {counted(total, 'comparison')} {after}."
     open_ = "the other one stays" if total - decided == 1 else "the others stay"
-    return (
-        f"{decided} of {counted(total, 'comparison')} decided {after}; {open_} open: no time was"
-        f" left of {span_text(saved.at_most_s)} for another look."
-    )
+    why = f"no time was left of {span_text(saved.at_most_s)} for another look"
+    if findings.rule is not None and saved.round_count >= findings.rule.looks[-1]:
+        why = "these were all rounds of the plan"
+    return f"{decided} of {counted(total, 'comparison')} decided {after}; {open_} open: {why}."
 
 
 def _usual(saved: Saved) -> str:
