@@ -16,14 +16,15 @@ FLOORS = (
     {"native", "spec"},
     {"plan"},
     {"record"},
-    {"ports", "published", "stats", "storage", "tools"},
+    {"manifests", "ports", "published", "stats", "storage", "tools"},
     {"analyse", "audit", "measurement"},
     {"deciding", "importing", "tune", "report"},
+    {"kube"},
     {"run", "store", "targets", "probes", "presets"},
     {"cli"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-FIRST_FLOOR_WITH_IO = FLOOR_OF["run"]
+FIRST_FLOOR_WITH_IO = FLOOR_OF["kube"]
 # native/ looks for the programs that are packaged with it; packaged data is the one exception.
 MAY_LOOK = {"native"}
 IO_MODULES = {"subprocess", "socket", "time", "os", "random", "pathlib", "tempfile", "shutil"}

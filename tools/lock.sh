@@ -13,7 +13,7 @@ compile() {
         "$@" --output-file "$output" requirements/build.in pyproject.toml
 }
 
-compile run --extra postgres
+compile run --extra postgres --extra kubernetes
 # The other two hold the same versions as the first.
-compile dev --extra postgres --extra dev --constraint requirements/run.txt
-compile bench --extra postgres --extra bench --constraint requirements/run.txt
+compile dev --extra postgres --extra kubernetes --extra dev --constraint requirements/run.txt
+compile bench --extra postgres --extra kubernetes --extra bench --constraint requirements/run.txt

@@ -14,6 +14,15 @@ from groundspeed.plan.estimating import (
     warm_memory_bytes,
 )
 from groundspeed.plan.expanding import make_plan, setting_texts
+from groundspeed.plan.kubernetes import (
+    ClusterKind,
+    ClusterRequest,
+    PlacementRequest,
+    ResourceRequest,
+    ServiceRequest,
+    VolumeKind,
+    VolumeRequest,
+)
 from groundspeed.plan.naming import slugs
 from groundspeed.plan.ordering import blocks
 from groundspeed.plan.parts import (
@@ -56,18 +65,25 @@ __all__ = [
     "Beside",
     "CapacitySearch",
     "Cell",
+    "ClusterKind",
+    "ClusterRequest",
     "Command",
     "EngineNeeds",
     "EnvironmentPlan",
     "Estimate",
+    "PlacementRequest",
     "Plan",
     "ResolvedEngine",
     "ResolvedProfile",
+    "ResourceRequest",
     "Saved",
     "Sequential",
+    "ServiceRequest",
     "StorageRequest",
     "TargetKind",
     "Trial",
+    "VolumeKind",
+    "VolumeRequest",
     "Words",
     "WorkloadPlan",
     "blocks",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.errors import SpecError
-from groundspeed.plan import estimating, ladder, ordering, rounds
+from groundspeed.plan import estimating, ladder, ordering, pods, rounds
 from groundspeed.plan.naming import slugs
 from groundspeed.plan.parts import (
     POSTGRES,
@@ -78,6 +78,7 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
         search=search,
         engine=suite.engine,
         needs=needs,
+        generator_count=suite.generators,
         beside=_beside(suite),
     )
 
@@ -124,6 +125,9 @@ def _environments(
                 )
             )
             continue
+        if asked.target == "kubernetes":
+            plans.append(_in_kubernetes(suite, name, slug, asked))
+            continue
         made = _embedded(suite, name, slug, asked, profiles.get(name))
         if engine is not None:
             needed = engine.needs.least_memory_bytes
@@ -132,6 +136,28 @@ def _environments(
             made = _with_replica(made, asked.replica, profiles, options)
         plans.append(made)
     return tuple(plans)
+
+
+def _in_kubernetes(
+    suite: spec.Suite, name: str, slug: str, asked: spec.KubernetesEnvironment
+) -> EnvironmentPlan:
+    if asked.service is not None:
+        return EnvironmentPlan(
+            name=name,
+            slug=slug,
+            kind=TargetKind.KUBERNETES,
+            cluster=pods.cluster_request(asked, None),
+        )
+    version = asked.version or suite.postgres.version
+    settings = {**suite.postgres.settings, **asked.settings}
+    return EnvironmentPlan(
+        name=name,
+        slug=slug,
+        kind=TargetKind.KUBERNETES,
+        version=version,
+        settings=tuple(setting_texts(settings).items()),
+        cluster=pods.cluster_request(asked, version),
+    )
 
 
 def _with_replica(

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from groundspeed.plan.kubernetes import ClusterRequest
+
 PLAN_FORMAT = 1
 # The engine of plans that name none.
 POSTGRES = "postgres"
@@ -24,6 +26,8 @@ class TargetKind(Enum):
 
     EMBEDDED = "embedded"
     SERVER = "server"
+    # In a Kubernetes cluster: the run's there, or given there by its Service.
+    KUBERNETES = "kubernetes"
     # Of figures that were imported: nobody here can start it again.
     IMPORTED = "imported"
 
@@ -68,6 +72,8 @@ class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[tuple[str, str], ...] = ()
     # A second server that follows the first; the load goes to the first alone.
     replica: EnvironmentPlan | None = None
+    # Of one in Kubernetes, and of no other.
+    cluster: ClusterRequest | None = None
 
 
 def replica_name(environment: str) -> str:
@@ -258,6 +264,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     engine: str = POSTGRES
     # Of one environment; None where the scale tells.
     needs: EngineNeeds | None = None
+    # Pods that share the clients of each trial; 1 is the process that runs it all.
+    generator_count: int = 1
     # None where the suite names no publication.
     beside: Beside | None = None
 

@@ -8,6 +8,7 @@ from groundspeed.spec.complaints import Form, complaints
 from groundspeed.spec.decode import apply_override, load_suite, parse_yaml
 from groundspeed.spec.designs import Bound
 from groundspeed.spec.environments import EmbeddedEnvironment, Replica, ServerEnvironment, Storage
+from groundspeed.spec.kubernetes import ClusterStorage, KubernetesEnvironment
 from groundspeed.spec.models import (
     NEWEST_POSTGRES,
     OLDEST_POSTGRES,
@@ -26,8 +27,10 @@ __all__ = [
     "OLDEST_POSTGRES",
     "POSTGRES",
     "Bound",
+    "ClusterStorage",
     "EmbeddedEnvironment",
     "Form",
+    "KubernetesEnvironment",
     "LoadWorkload",
     "Measure",
     "Pgbench",

@@ -190,9 +190,3 @@ class ServerEnvironment(Strict):
             "dsn": conninfo.make_conninfo("", **parameters),
             "password": None if password is None else SecretStr(str(password)),
         }
-
-
-Environment = Annotated[
-    Annotated[EmbeddedEnvironment, Tag("embedded")] | Annotated[ServerEnvironment, Tag("server")],
-    Discriminator("target"),
-]

@@ -18,7 +18,8 @@ from pydantic import (
 )
 
 from groundspeed.spec import designs
-from groundspeed.spec.environments import Environment, ServerEnvironment, Settings
+from groundspeed.spec.environments import EmbeddedEnvironment, ServerEnvironment, Settings
+from groundspeed.spec.kubernetes import KubernetesEnvironment
 from groundspeed.spec.quantities import (
     Count,
     Counts,
@@ -61,6 +62,14 @@ Varied = Literal[
     "network",
     "connection",
     "extensions",
+]
+
+
+Environment = Annotated[
+    Annotated[EmbeddedEnvironment, Tag("embedded")]
+    | Annotated[ServerEnvironment, Tag("server")]
+    | Annotated[KubernetesEnvironment, Tag("kubernetes")],
+    Discriminator("target"),
 ]
 
 
@@ -198,6 +207,11 @@ class Suite(Strict):
         description="pgbench threads, combinations with more threads than clients are left out;"
         " or the word clients for as many threads as clients.",
     )
+    generators: Count = Field(
+        default=1,
+        description="Pods that make the load together, each with a share of the clients; more than"
+        " one only with groundspeed run --on kubernetes.",
+    )
     scale: Count = Field(default=100, description="pgbench scale: 100,000 accounts, about 15 MiB.")
     measure: Measure = Measure()
     pgbench: Pgbench = Pgbench()
@@ -230,6 +244,11 @@ class Suite(Strict):
         if self.published_environments and self.published is None:
             msg = "takes published_environments only with published: name a publication"
             raise ValueError(msg)
+        if self.generators > min(self.clients):
+            msg = (
+                f"has fewer clients than its {self.generators} generators: each one needs a client"
+            )
+            raise ValueError(msg)
         designs.check_design(self)
         return self
 
@@ -239,7 +258,12 @@ class Suite(Strict):
             self._check_postgres()
             return
         foreign = [w if isinstance(w, str) else w.name for w in self.workloads if _is_sql(w)]
-        if foreign:
+        pods = [n for n, e in self.environments.items() if isinstance(e, KubernetesEnvironment)]
+        if pods:
+            msg = f"has {pods[0]!r} in Kubernetes, where only postgres is measured: leave it out"
+        elif self.generators > 1:
+            msg = "takes generators only with engine postgres: leave it out"
+        elif foreign:
             msg = f"has the workload {foreign[0]!r} of pgbench: give each one a name and a load"
         elif {"postgres", "pgbench", "scale"} & self.model_fields_set:
             key = min({"postgres", "pgbench", "scale"} & self.model_fields_set)

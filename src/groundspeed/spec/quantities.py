@@ -150,6 +150,32 @@ Size = Annotated[
     Field(gt=0),
     quantity_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*([kKMGT]i?B|B)\s*$", "8GiB"),
 ]
+
+
+def _cores(value: object) -> object:
+    """Read processors as Kubernetes writes them: 2, 0.5 or 500m."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]{1,3})?|[0-9]+m)\s*", str(value))
+    if match is None or isinstance(value, bool):
+        msg = f"{value!r} is no number of cores: write it as in 2, 0.5 or 500m"
+        raise ValueError(msg)
+    text = match[1]
+    return int(text[:-1]) / 1000 if text.endswith("m") else float(text)
+
+
+Cores = Annotated[
+    float,
+    BeforeValidator(_cores),
+    Field(gt=0),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": r"^[0-9]+(\.[0-9]{1,3})?$|^[0-9]+m$"},
+            ],
+            "examples": [2, "500m"],
+        }
+    ),
+]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_no_repetition)]
 Name = Annotated[
