@@ -5,7 +5,7 @@ The real one is `kube.client.Client`; tests have an API server of their own in t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
@@ -41,7 +41,18 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Program(Protocol):
-    """A program that runs in a pod: its input and its output, as they come. A context manager."""
+    """A program that runs in a pod: its input and its output, as they come. A context manager.
+
+    One thread at a time: what it sends and what it receives share a connection.
+    """
+
+    def __enter__(self) -> Self:
+        """Talk with it; the connection ends with the block."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Give up the connection."""
+        ...
 
     def send(self, data: bytes) -> None:
         """Write to its standard input. Raises KubeError when the connection is gone."""
@@ -151,6 +162,13 @@ class Api(Protocol):
         self, verb: str, resource: str, *, group: str = "", namespace: str | None = None
     ) -> bool:
         """Ask whether this user may do that; resource as in pods or pods/exec."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Read a path as the server has it, as in /api/v1/nodes/NAME/proxy/configz.
+
+        Raises KubeError where it is not there (404) or not allowed.
+        """
         ...
 
     def has_kind(self, api_version: str, kind: str) -> bool:
