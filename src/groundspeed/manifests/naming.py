@@ -21,6 +21,8 @@ ENVIRONMENT_LABEL = "groundspeed/environment"
 ROLE_LABEL = "groundspeed/role"
 # On a server: the scale its database was filled with, once it was.
 PREPARED_ANNOTATION = "groundspeed/prepared-scale"
+# On the StatefulSet or Cluster: what its server was asked to be; another value is another server.
+SPEC_HASH_ANNOTATION = "groundspeed/spec-hash"
 # A StatefulSet's pods carry its name and a hash of 11 characters, CloudNativePG takes 50: so much
 # is left for all of ours.
 _LONGEST_NAME = 50

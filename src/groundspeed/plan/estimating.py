@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from groundspeed.plan.kubernetes import ClusterKind
 from groundspeed.plan.parts import DATASET_BYTES_PER_SCALE, Estimate, TargetKind
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ BACKEND_BYTES = 10 * 1024**2
 # Rough, for the estimate only; the true ones are on every record.
 INITIALISE_S_PER_SCALE = 0.15
 ENVIRONMENT_SET_UP_S = 1.5
+# A pod is placed, its volume made, its image pulled where it is not there; a Cluster has a pod that
+# makes its database first, and makes its replicas one after the other.
+POD_SET_UP_S = 30.0
+CLUSTER_SET_UP_S = 60.0
+REPLICA_SET_UP_S = 45.0
+# To take a server's pod down for the time of others' trials, and up again.
+POD_RESTART_S = 15.0
 TRIAL_OVERHEAD_S = 0.8
 RESET_S_PER_SCALE = 0.004
 # Of a slice on a server that is warm, on an idle machine of two cores: what it takes beside its
@@ -75,7 +83,16 @@ def set_up_s(
     """Estimate what making the servers and their datasets takes."""
     if needs is not None:
         return len(environments) * needs.set_up_s
-    return len(environments) * (ENVIRONMENT_SET_UP_S + INITIALISE_S_PER_SCALE * scale)
+    return sum(_server_s(e) + INITIALISE_S_PER_SCALE * scale for e in environments)
+
+
+def _server_s(environment: EnvironmentPlan) -> float:
+    cluster = environment.cluster
+    if cluster is None or cluster.kind is ClusterKind.SERVICE:
+        return ENVIRONMENT_SET_UP_S
+    if cluster.kind is ClusterKind.CNPG:
+        return CLUSTER_SET_UP_S + REPLICA_SET_UP_S * (cluster.instance_count - 1)
+    return POD_SET_UP_S
 
 
 def slice_wall_s(load_s: float, *, clients: int, scale: int, writes: bool) -> float:
@@ -146,6 +163,7 @@ def _times(  # noqa: PLR0913 - as above
 ) -> tuple[float, float, float | None]:
     """Estimate load, wall time, and the time until the first answers."""
     writes = {w.name: w.writes for w in workloads}
+    restarting = {e.name for e in environments if e.cluster is not None and e.cluster.one_at_a_time}
     to_set_up_s = set_up_s(environments, suite.scale, needs)
     load_s = float(sum(t.duration_s for t in trials))
     if sequential is None:
@@ -153,6 +171,7 @@ def _times(  # noqa: PLR0913 - as above
             t.warm_up_s
             + TRIAL_OVERHEAD_S
             + (RESET_S_PER_SCALE * suite.scale if writes[t.cell.workload] else 0)
+            + (POD_RESTART_S if t.cell.environment in restarting else 0)
             for t in trials
         )
         return load_s, to_set_up_s + load_s + overhead_s, None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.errors import SpecError
-from groundspeed.plan import estimating, ladder, ordering, pods, rounds
+from groundspeed.plan import estimating, ladder, ordering, pod_refusals, pods, rounds
 from groundspeed.plan.naming import slugs
 from groundspeed.plan.parts import (
     POSTGRES,
@@ -49,8 +49,8 @@ def make_plan(  # noqa: PLR0913 - what a suite names in files is read by the cal
     storage profile of each environment that emulates one; without it only its name is planned.
     `engine` spells out what a suite asks of another engine than postgres.
     A suite that stops by itself has rounds for repeats, as many as it may need. Raises
-    SpecError for PostgreSQL settings that emulation cannot have, and where its time is too short to
-    decide anything.
+    SpecError for PostgreSQL settings that emulation or a cluster cannot have, and where its time is
+    too short to decide anything.
     """
     environments = _environments(suite, profiles or {}, engine)
     workloads = tuple(_workload(workload, scripts, engine) for workload in suite.workloads)
@@ -135,6 +135,7 @@ def _environments(
         if asked.replica is not None:
             made = _with_replica(made, asked.replica, profiles, options)
         plans.append(made)
+    pod_refusals.refuse(plans)
     return tuple(plans)
 
 

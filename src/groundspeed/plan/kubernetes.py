@@ -70,7 +70,10 @@ class ResourceRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlacementRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """On which nodes pods run. `apart` is node, zone or no; tolerations are pairs as in a pod."""
+    """On which nodes pods run.
+
+    `apart` is node, zone, load or no; tolerations are pairs as in a pod.
+    """
 
     node_selector: tuple[tuple[str, str], ...] = ()
     tolerations: tuple[tuple[tuple[str, str | int], ...], ...] = ()
@@ -85,6 +88,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     # None takes the operator's own.
     image: str | None = None
     pull_policy: str = "IfNotPresent"
+    # By its number; None takes the operator's own.
+    user: int | None = None
     instance_count: int = 1
     volume: VolumeRequest | None = None
     wal_volume: VolumeRequest | None = None

@@ -56,6 +56,7 @@ def cluster_request(asked: spec.KubernetesEnvironment, version: int | None) -> C
         kind=kind,
         image=image,
         pull_policy=asked.pull_policy,
+        user=_user(asked, kind, image),
         instance_count=asked.instances,
         volume=None if asked.storage is None else volume_request(asked.storage),
         wal_volume=None if asked.wal_storage is None else volume_request(asked.wal_storage),
@@ -67,6 +68,14 @@ def cluster_request(asked: spec.KubernetesEnvironment, version: int | None) -> C
         ),
         one_at_a_time=asked.one_at_a_time,
     )
+
+
+def _user(asked: spec.KubernetesEnvironment, kind: ClusterKind, image: str | None) -> int | None:
+    """Number the user of the server: images of postgres name root, which no pod of ours may be."""
+    if asked.user is not None or kind is not ClusterKind.POSTGRES:
+        return asked.user
+    # The official images, in both their kinds.
+    return 70 if "alpine" in (image or "").rpartition(":")[2] else 999
 
 
 def _resources(asked: spec.KubernetesEnvironment) -> ResourceRequest | None:

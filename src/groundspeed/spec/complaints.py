@@ -6,12 +6,18 @@ For suites, and for any other file that is decoded with pydantic.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel
 
 from groundspeed.spec.designs import Bound
-from groundspeed.spec.environments import EmbeddedEnvironment, ServerEnvironment, Storage
+from groundspeed.spec.environments import EmbeddedEnvironment, ServerEnvironment
+from groundspeed.spec.kubernetes import (
+    ABSOLUTE,
+    OBJECT_NAME,
+    SECRET_KEY,
+    KubernetesEnvironment,
+)
 from groundspeed.spec.models import Suite
 from groundspeed.spec.workloads import ScriptWorkload
 
@@ -21,13 +27,19 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 # Discriminators and tags that pydantic puts in a path although no file has them.
-_TAGS = {"embedded", "server", "built-in", "script", "word", "list", "setting"}
+_TARGETS: dict[str, type[BaseModel]] = {
+    "embedded": EmbeddedEnvironment,
+    "server": ServerEnvironment,
+    "kubernetes": KubernetesEnvironment,
+}
+_TAGS = {*_TARGETS, "built-in", "script", "word", "list", "setting"}
 _SETTING_TYPES = {"str", "int", "float", "bool"}
 # Kinds of errors of pydantic that speak of Python, in words of a YAML file: what and hint.
 _WORDS = {
     "tuple_type": ("not a list", "write a list, as in [1, 8]"),
     "model_type": ("not a mapping", "write keys and values below it"),
     "model_attributes_type": ("not a mapping", "write keys and values below it"),
+    "dict_type": ("not a mapping", "write keys and values below it"),
     "mapping_type": ("not a mapping", "write keys and values below it"),
     "too_short": ("empty", "name at least one"),
     "int_type": ("not a whole number", "write a whole number, without quotes"),
@@ -36,6 +48,14 @@ _WORDS = {
     "string_type": ("not text", "write text, in quotes where it looks like a number"),
     "string_too_short": ("empty", "write a name"),
     "setting_type": ("not a value", "write text, a number, true or false"),
+}
+_PATTERNS = {
+    OBJECT_NAME: (
+        "not a name that Kubernetes has",
+        "write lower-case letters, digits, - and . in between",
+    ),
+    SECRET_KEY: ("not a key of a Secret", "write letters, digits, -, _ and ."),
+    ABSOLUTE: ("not an absolute path", "begin it with /"),
 }
 _TAGGED_FIELDS = {"environments", "workloads", "threads", "vary"}
 _PROFILE_TAGS = {"named", "inline"}
@@ -105,22 +125,27 @@ def _complaint(  # noqa: PLR0911 - a kind of complaint, a line
     if kind == "missing":
         return f"{where}: missing", f"add the key {str(location[-1])!r}"
     if kind == "union_tag_not_found":
-        return f"{where}: target is missing", "write target: embedded or target: server"
+        return f"{where}: target is missing", f"write target: {' or target: '.join(_TARGETS)}"
     if kind == "union_tag_invalid":
         given = str(error["ctx"]["tag"])
-        return f"{where}: no target {given!r}", _nearest(given, ["embedded", "server"])
+        return f"{where}: no target {given!r}", _nearest(given, list(_TARGETS))
     if kind == "literal_error":
-        given, expected = str(error["input"]), str(error["ctx"]["expected"])
+        given, expected = _plain(error["input"]), _plain(error["ctx"]["expected"])
         choices = [word.strip("' ") for word in expected.replace(" or ", ", ").split(",")]
         return f"{where}: {given!r} is not known", _nearest(given, choices)
-    if kind in _WORDS:
-        what, hint = _WORDS[kind]
-        return f"{where}: {what}", hint
+    known_words = _WORDS.get(kind) or _PATTERNS.get(error.get("ctx", {}).get("pattern"))
+    if known_words is not None:
+        return f"{where}: {known_words[0]}", known_words[1]
     message = str(error["msg"]).removeprefix("Value error, ")
     what, _, advice = message.partition(": ")
     if kind == "value_error" and advice:
         return f"{where}: {what}", advice
     return f"{where}: {message[:1].lower()}{message[1:]}", form.see
+
+
+def _plain(value: object) -> str:
+    """Write a value as YAML has it."""
+    return {"True": "true", "False": "false"}.get(str(value), str(value))
 
 
 def _nearest(given: str, choices: Sequence[str]) -> str:
@@ -131,10 +156,8 @@ def _nearest(given: str, choices: Sequence[str]) -> str:
 def _keys_at(location: Sequence[str | int]) -> list[str]:
     """List the keys that the model at a path of a validation error knows."""
     model: type[BaseModel] = Suite
-    if len(location) > 1 and location[0] == "environments":
-        model = ServerEnvironment if "server" in location[2:3] else EmbeddedEnvironment
-        if "storage" in location[3:]:
-            model = Storage
+    if len(location) > 2 and location[0] == "environments":  # noqa: PLR2004 - its name, its target
+        model = _below(_TARGETS[str(location[2])], location[3:])
     elif location and location[0] == "workloads":
         model = ScriptWorkload
     elif "bound" in location[1:]:
@@ -144,4 +167,22 @@ def _keys_at(location: Sequence[str | int]) -> list[str]:
         annotation = field.annotation if field else None
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             model = annotation
-    return [name for name in model.model_fields if name != "password"]
+    return [
+        field.alias or name
+        for name, field in model.model_fields.items()
+        # What is left out of what is written: passwords, and what is not understood there.
+        if not field.exclude
+    ]
+
+
+def _below(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
+    """Follow a path down from a model to the one that its last key belongs to."""
+    for part in path:
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        if (field := fields.get(str(part))) is None:
+            break
+        choices = (field.annotation, *get_args(field.annotation))
+        model = next(
+            (c for c in choices if isinstance(c, type) and issubclass(c, BaseModel)), model
+        )
+    return model

@@ -103,6 +103,8 @@ def check_design(suite: Suite) -> None:
     if until == DECIDED and len(suite.environments) < 2:  # noqa: PLR2004 - a pair
         msg = "needs two environments to decide between: name another one"
         raise ValueError(msg)
+    if until is not None:
+        _refuse_restarts(suite)
     if until != CAPACITY:
         return
     least_s = _least_slice_s(suite.measure)
@@ -120,3 +122,14 @@ def check_design(suite: Suite) -> None:
     else:
         return
     raise ValueError(msg)
+
+
+def _refuse_restarts(suite: Suite) -> None:
+    """Refuse servers that are started for each trial where trials are slices of seconds."""
+    for name, asked in suite.environments.items():
+        if getattr(asked, "one_at_a_time", False):
+            msg = (
+                f"takes one_at_a_time only without measure.until, see {name!r}: a slice is shorter"
+                " than a start of its pod"
+            )
+            raise ValueError(msg)

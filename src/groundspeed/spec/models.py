@@ -303,4 +303,5 @@ def json_schema() -> dict[str, Any]:
     """Describe a suite file as JSON Schema (draft 2020-12), for editors."""
     schema = Suite.model_json_schema()
     schema["$defs"]["ServerEnvironment"]["properties"].pop("password")
+    schema["$defs"]["KubernetesEnvironment"]["properties"].pop("options")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -47,6 +47,8 @@ def _off(value: object) -> object:
 
 # YAML 1.1, which PyYAML reads, takes a bare off for false.
 yaml_off = BeforeValidator(_off)
+# The same of a choice where `no` is a word.
+yaml_no = BeforeValidator(lambda value: "no" if value is False else value)
 
 
 def word_or_words(
