@@ -1,7 +1,9 @@
 """The one thread that serves all clients, as the kernel shows it: at work, in a call, or idle.
 
 A server that keeps its data in memory answers from one thread: while that waits for a device, all
-clients do. It reads /proc, changes nothing and stops nobody. What it cannot see it says.
+clients do. Another of its threads syncs the log in the background, which holds the log's writes
+back: what the one is at beside that is counted apart. It reads /proc, changes nothing and stops
+nobody. What it cannot see it says.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import stat
 from enum import Enum
 from typing import NamedTuple
 
-from groundspeed.probes.kernel_files import KeptFile
+from groundspeed.probes.kernel_files import KeptFile, read_bytes
 from groundspeed.record.evidence import WaitCount, WaitGroup
 
 # Numbers of system calls by machine (asm/unistd.h): waiting for clients, syncing, writing, asleep.
@@ -20,6 +22,10 @@ _SYNC = {"x86_64": {26, 74, 75, 277}, "aarch64": {82, 83, 84, 227}}
 _WRITE = {"x86_64": {1, 18, 20}, "aarch64": {64, 66, 68}}
 # No server of this kind pauses while it serves: an emulated device lets it sleep.
 _SLEEP = {"x86_64": {35, 230}, "aarch64": {101, 115}}
+# What a thread is called that syncs the log: bio_aof_fsync of Redis 6 and 7.0, later bio_aof. It
+# does nothing else, so it is at a sync unless it waits for the next (futex).
+_SYNCS_LOG = b"bio_aof"
+_RESTING = {"x86_64": {202}, "aarch64": {98}}
 _MOST_BYTES = 256
 _NS_PER_S = 1e9
 
@@ -29,6 +35,8 @@ class Doing(Enum):
 
     IDLE = "idle"
     CPU = "cpu"
+    # At work while another thread syncs the log, and what would be written waits in memory.
+    HELD = "held"
     LOG_SYNC = "log"
     LOG_WRITE = "log write"
     DEVICE = "device"
@@ -37,14 +45,15 @@ class Doing(Enum):
 
 _WAITS = {
     Doing.CPU: ("CPU", ""),
+    Doing.HELD: ("CPU", "LogHeld"),
     Doing.LOG_SYNC: ("IO", "LogSync"),
     Doing.LOG_WRITE: ("IO", "LogWrite"),
     Doing.DEVICE: ("IO", "Device"),
     Doing.OTHER: ("Other", ""),
 }
-# Syncing and writing the log are one column; they are apart in the sums.
+# Work, and syncing and writing the log, are one column each; they are apart in the sums.
 _COLUMNS = {
-    "main_cpu_ratio": (Doing.CPU,),
+    "main_cpu_ratio": (Doing.CPU, Doing.HELD),
     "main_log_ratio": (Doing.LOG_SYNC, Doing.LOG_WRITE),
     "main_device_ratio": (Doing.DEVICE,),
     "main_other_ratio": (Doing.OTHER,),
@@ -66,6 +75,7 @@ class ServingThread:
         task = f"{proc}/{pid}/task/{pid}"
         self._call = KeptFile(f"{task}/syscall")
         self._account = KeptFile(f"{task}/schedstat")
+        self._log_call: KeptFile | None = None
         self._machine = os.uname().machine if machine is None else machine
         self._counts: dict[Doing, int] = {}
         self._second: dict[Doing, int] = {}
@@ -91,12 +101,17 @@ class ServingThread:
         return None
 
     def begin(self) -> None:
-        """Forget what was seen."""
+        """Forget what was seen; find who syncs the log, as a server may have been started anew."""
         self._counts, self._second = {}, {}
+        if self._log_call is not None:
+            self._log_call.close()
+        self._log_call = self._find_log_call()
 
     def look(self) -> None:
         """Note what it is at."""
         doing = self._doing()
+        if doing is Doing.CPU and self._is_log_in_sync():
+            doing = Doing.HELD
         if doing is not None:
             self._counts[doing] = self._counts.get(doing, 0) + 1
             self._second[doing] = self._second.get(doing, 0) + 1
@@ -138,6 +153,29 @@ class ServingThread:
         """Let go of the files."""
         self._call.close()
         self._account.close()
+        if self._log_call is not None:
+            self._log_call.close()
+
+    def _find_log_call(self) -> KeptFile | None:
+        if self._process is None or self._machine not in _IDLE:
+            return None
+        try:
+            tasks = os.listdir(f"{self._process}/task")  # noqa: PTH208 - names are all it takes
+        except OSError:
+            return None
+        for task in tasks:
+            name = read_bytes(f"{self._process}/task/{task}/comm")
+            if name.startswith(_SYNCS_LOG):
+                return KeptFile(f"{self._process}/task/{task}/syscall")
+        return None
+
+    def _is_log_in_sync(self) -> bool:
+        """Whether a sync of the log is under way in the background, on its device or in line."""
+        words = b"" if self._log_call is None else self._log_call.read_record(_MOST_BYTES)
+        call = words.split()[:1]
+        if not call or not call[0].isdigit():
+            return call == [b"running"]
+        return int(call[0]) not in _RESTING[self._machine]
 
     def _doing(self) -> Doing | None:
         if self._process is None or self._machine not in _IDLE:

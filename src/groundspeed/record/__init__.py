@@ -13,6 +13,7 @@ import msgspec
 
 from groundspeed.errors import StoreError
 from groundspeed.plan import POSTGRES, Trial
+from groundspeed.record.cluster import ClusterFacts
 from groundspeed.record.evidence import Evidence, Series
 from groundspeed.record.imported import UNKNOWN, Imported, ImportKind
 from groundspeed.record.storage import CreditsLeft, StorageFacts, StorageSecond, StorageWork
@@ -22,6 +23,7 @@ __all__ = [
     "RECORD_FORMAT",
     "UNKNOWN",
     "Caution",
+    "ClusterFacts",
     "CreditsLeft",
     "Evidence",
     "Failed",
@@ -39,6 +41,7 @@ __all__ = [
     "Provenance",
     "Record",
     "SecondRow",
+    "SecondTally",
     "Series",
     "ServerFacts",
     "Setting",
@@ -115,7 +118,8 @@ class LogTotals(msgspec.Struct, frozen=True, kw_only=True):
     retried: int
     retries: int
     sum_us: int
-    sum_squares_us2: float
+    # Whole, however large: parts of a log add up to just what the whole log has.
+    sum_squares_us2: int
     # None without a transaction.
     min_us: int | None
     max_us: int | None
@@ -160,6 +164,29 @@ class SecondRow(msgspec.Struct, frozen=True, kw_only=True):
     p95_us: float | None
     p99_us: float | None
     max_us: float | None
+
+
+class SecondTally(msgspec.Struct, frozen=True, kw_only=True):
+    """One second of one log with all its latencies, to be added to the same second of others.
+
+    As the log reader writes it; `buckets` as in `Histogram`.
+    """
+
+    index: int
+    count: int
+    failed: int
+    skipped: int
+    sum_us: int
+    # None without a transaction that succeeded.
+    min_us: int | None
+    max_us: int | None
+    sub_bucket_bits: int
+    buckets: tuple[tuple[int, int], ...]
+
+    @property
+    def histogram(self) -> Histogram:
+        """Its latencies."""
+        return Histogram(sub_bucket_bits=self.sub_bucket_bits, buckets=self.buckets)
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measured"):
@@ -267,6 +294,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerFacts | None = None
     host: HostFacts | None = None
     storage: StorageFacts | None = None
+    # None of a server that is not in Kubernetes.
+    cluster: ClusterFacts | None = None
     # How write trials come to start from the same state, see docs/method.md.
     reset: str | None = None
     # None for what groundspeed measured itself.

@@ -10,6 +10,7 @@ from enum import Enum
 
 import msgspec
 
+from groundspeed.record.cluster_work import ClusterWork
 from groundspeed.record.machine import HostWork
 
 
@@ -26,6 +27,10 @@ class Absent(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     reason: str
+
+
+# `ProbeCost.probe` of what looks before a trial and after it, and never meanwhile.
+AROUND_PROBE = "cluster"
 
 
 class ProbeCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +59,9 @@ class WaitCount(msgspec.Struct, frozen=True, kw_only=True):
     sample_count / Evidence.activity_sample_count.
 
     Of a server with one thread for all clients (`Evidence.serving`) samples are of that thread, and
-    all clients wait while it waits: "CPU" where it runs or wants to, else "IO" with `LogSync`,
-    `LogWrite` or `Device` (asleep in an emulated one), or "Other"; waiting for clients is not here.
+    all clients wait while it waits: "CPU" where it runs or wants to (with `LogHeld` while a sync of
+    the log in the background holds back its writes), else "IO" with `LogSync`, `LogWrite` or
+    `Device` (asleep in an emulated one), or "Other"; waiting for clients is not here.
     """
 
     group: WaitGroup
@@ -344,5 +350,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     serving: ServingWork | None = None
     persistence: PersistenceWork | None = None
     host: HostWork | None = None
+    # None of a server that is not in Kubernetes, and in records that are older.
+    cluster: ClusterWork | None = None
     costs: tuple[ProbeCost, ...] = ()
     absent: tuple[Absent, ...] = ()

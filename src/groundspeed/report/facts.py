@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse import setting_text
+from groundspeed.analyse.cluster import cluster_facts
 from groundspeed.plan import words_of
 from groundspeed.report.scaling import NOTHING, format_bytes
 from groundspeed.report.shapes import FactRow, FactTable
@@ -80,10 +81,18 @@ def _facts(facts: EnvironmentFacts) -> Iterable[tuple[str, str]]:
         yield facts.tool, facts.tool_version
     if facts.reset is not None:
         yield "reset", facts.reset
-    if facts.host is not None:
-        yield from _host(facts.host)
+    yield from _machines(facts)
     if facts.notes:
         yield "not the same in all trials", "; ".join(facts.notes)
+
+
+def _machines(facts: EnvironmentFacts) -> Iterable[tuple[str, str]]:
+    if facts.cluster is not None:
+        yield from ((fact.name, fact.value) for fact in cluster_facts(facts.cluster))
+    if facts.host is not None:
+        # In Kubernetes this is the machine that makes the load, and not the server's.
+        whose = "" if facts.cluster is None else " (load)"
+        yield from ((f"{name}{whose}", value) for name, value in _host(facts.host))
 
 
 def _imported(sources: Sequence[Imported]) -> Iterable[tuple[str, str]]:

@@ -13,6 +13,7 @@ from groundspeed.analyse import TRIALS_NEEDED
 from groundspeed.report.advice_markdown import advice_parts
 from groundspeed.report.beside_markdown import beside_parts
 from groundspeed.report.capacity_markdown import capacity_parts
+from groundspeed.report.cluster_markdown import cluster_parts
 from groundspeed.report.markdown_text import escape
 from groundspeed.report.markdown_text import table as lay_out
 from groundspeed.report.view import DeviceRow, view
@@ -57,6 +58,7 @@ def render(findings: Findings) -> str:
         _results(page.results, page.words),
         _devices(page.devices, page.words),
         _scalings(page.scalings),
+        *cluster_parts(page.cluster),
         _facts("What differs between the environments", page.differences),
         _notes("Footnotes", page.notes, "1."),
         _notes("Cautions", page.cautions, "-"),

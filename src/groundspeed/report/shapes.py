@@ -13,6 +13,7 @@ from groundspeed.plan import TRANSACTIONS, Words
 from groundspeed.report.advice_shapes import AdviceView
 from groundspeed.report.beside_shapes import BesideView
 from groundspeed.report.capacity_shapes import CapacityView
+from groundspeed.report.cluster_shapes import ClusterView
 from groundspeed.report.evidence_shapes import (
     GuardNotes,
     ScalingFigure,
@@ -254,6 +255,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     advice: AdviceView = AdviceView()
     beside: BesideView = BesideView()
     capacity: CapacityView = CapacityView()
+    cluster: ClusterView = ClusterView()
     # What is counted, in words.
     words: Words = TRANSACTIONS
     # What it saved to stop when it was decided, and against what; empty for a fixed design.

@@ -14,7 +14,8 @@ import msgspec
 
 from groundspeed.analyse import digits
 from groundspeed.plan import POSTGRES
-from groundspeed.record.evidence import WaitGroup
+from groundspeed.record.evidence import AROUND_PROBE, WaitGroup
+from groundspeed.report.cluster_view import cluster_story
 from groundspeed.report.evidence_words import (
     clue_text,
     course_text,
@@ -70,6 +71,7 @@ def story(trial: TrialEvidence, findings: Findings, *, unicode: bool = True) -> 
     entries = [*_measured(trial, findings, BARS if unicode else _PLAIN_BARS)]
     entries += _why(trial)
     entries += _seen(trial)
+    entries += [_Entry(word=w, text=text, weight=8) for w, text in cluster_story(trial, findings)]
     entries += _doubts(trial, findings)
     return _fit(entries if unicode else [_plain(entry) for entry in entries])
 
@@ -282,9 +284,11 @@ def _doubts(trial: TrialEvidence, findings: Findings) -> Iterator[_Entry]:
 def _cost(evidence: Evidence) -> str:
     if not evidence.costs or not evidence.elapsed_s:
         return f"what watching cost was not told (probes: {evidence.level.value})"
-    cpu = sum(cost.cpu_s for cost in evidence.costs) / evidence.elapsed_s
-    slowest = max(cost.slowest_s for cost in evidence.costs)
-    calls = sum(cost.call_count for cost in evidence.costs)
+    # What is asked before and after a trial takes nothing from it.
+    costs = [cost for cost in evidence.costs if cost.probe != AROUND_PROBE] or evidence.costs
+    cpu = sum(cost.cpu_s for cost in costs) / evidence.elapsed_s
+    slowest = max(cost.slowest_s for cost in costs)
+    calls = sum(cost.call_count for cost in costs)
     return (
         f"watching ({evidence.level.value}) took {format_share(cpu)} of a core: {calls:,} looks, "
         f"the slowest {format_seconds(slowest)}"

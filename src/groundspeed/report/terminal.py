@@ -20,6 +20,7 @@ from groundspeed.analyse import TRIALS_NEEDED, Answer
 from groundspeed.report.advice_terminal import print_advice
 from groundspeed.report.beside_terminal import print_beside
 from groundspeed.report.capacity_terminal import print_capacities
+from groundspeed.report.cluster_terminal import print_cluster
 from groundspeed.report.evidence_terminal import (
     marks,
     print_guards,
@@ -81,6 +82,7 @@ def render(findings: Findings, console: Console) -> None:
     if page.devices.rows:
         _devices(page.devices, page.words, console)
     print_scalings(page.scalings, console)
+    print_cluster(page.cluster, console)
     _notes("Footnotes", page.notes, console, numbered=True)
     _notes("Cautions", page.cautions, console, numbered=False)
     print_advice(page.advice, console)

@@ -9,6 +9,7 @@ from groundspeed.analyse.advice import saving_sentence
 from groundspeed.report.advice_view import advice_view
 from groundspeed.report.beside_view import beside_view
 from groundspeed.report.capacity_view import capacity_view
+from groundspeed.report.cluster_view import cluster_view
 from groundspeed.report.devices import device_table
 from groundspeed.report.facts import fact_row, fact_table, label_of
 from groundspeed.report.figure_view import figures, seconds_panels
@@ -132,6 +133,7 @@ def view(findings: Findings) -> ReportView:
         advice=advice_view(findings),
         beside=beside_view(findings),
         capacity=capacity_view(findings),
+        cluster=cluster_view(findings),
         saving=saving_sentence(findings),
     )
 

@@ -30,6 +30,12 @@ class Kernel:
     def thread(self, machine: str = "x86_64") -> ServingThread:
         return ServingThread(PID, proc=str(self.root), machine=machine)
 
+    def log_thread(self, name: str, call: str) -> None:
+        other = self.root / str(PID) / "task" / "72"
+        other.mkdir(exist_ok=True)
+        (other / "comm").write_text(f"{name}\n")
+        (other / "syscall").write_text(call)
+
     def calls(self, text: str) -> None:
         # In place: the kernel's file is one, and the thread keeps it open.
         (self.task / "syscall").write_text(text)
@@ -58,6 +64,31 @@ def test_where_it_was_is_counted_without_waiting_for_clients(kernel: Kernel) -> 
         ("Other", ""): 1,
     }
     assert thread.sample_count == 6
+
+
+@pytest.mark.parametrize("name", ["bio_aof_fsync", "bio_aof"])
+def test_work_beside_a_sync_of_the_log_is_apart(kernel: Kernel, name: str) -> None:
+    kernel.log_thread(name, f"{FUTEX} 0x1 0x0\n")
+    thread = kernel.thread()
+    thread.begin()
+    look(kernel, thread, "running\n")
+    # On its way to the device, in line for a core, and asleep in an emulated device.
+    for call in (f"{SYNC} 0xc\n", "running\n", f"{SLEEP} 0x1\n"):
+        kernel.log_thread(name, call)
+        look(kernel, thread, "running\n")
+    look(kernel, thread, f"{IDLE} 0x5\n")
+    assert {w.event: w.sample_count for w in thread.waits()} == {"LogHeld": 3, "": 1}
+    assert all(wait.wait_class == "CPU" for wait in thread.waits())
+    assert thread.take_second()["main_cpu_ratio"] == pytest.approx(0.8)
+    thread.close()
+
+
+def test_other_threads_of_the_server_hold_nothing_back(kernel: Kernel) -> None:
+    kernel.log_thread("bio_close_file", f"{SYNC} 0xc\n")
+    thread = kernel.thread()
+    thread.begin()
+    look(kernel, thread, "running\n")
+    assert [wait.event for wait in thread.waits()] == [""]
 
 
 def test_a_write_is_one_to_the_log_only_where_it_goes_to_a_file(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.guards.burst import burst_findings
+from groundspeed.analyse.guards.cluster import cluster_findings
 from groundspeed.analyse.guards.dataset import dataset_findings
 from groundspeed.analyse.guards.parity import CONFOUNDED, parity_findings
 from groundspeed.analyse.guards.planned import plan_differences, planned_burst
@@ -26,7 +27,7 @@ __all__ = ["guards", "plan_differences", "planned_burst", "refuse_confounded"]
 
 
 def guards(settled: Settled, comparisons: Sequence[Comparison]) -> tuple[GuardFinding, ...]:
-    """Look for all that may fool a reader: dataset, parity, burst, sanity, in this order.
+    """Look for all that may fool a reader: dataset, parity, burst, sanity, cluster, in this order.
 
     Each finding is told once for its cause, with the cells it touches in reading order.
     """
@@ -35,6 +36,7 @@ def guards(settled: Settled, comparisons: Sequence[Comparison]) -> tuple[GuardFi
         *parity_findings(settled, comparisons),
         *burst_findings(settled, comparisons),
         *sanity_findings(settled),
+        *cluster_findings(settled),
     )
 
 

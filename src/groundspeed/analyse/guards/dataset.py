@@ -149,6 +149,12 @@ def _places(trial: MeasuredTrial) -> list[tuple[str, int]]:
         return places
     if storage.cache_bytes is not None:
         return [*places, (_EMULATED, storage.cache_bytes)]
+    cluster = trial.record.provenance.cluster
+    if cluster is not None:
+        # What is known of a machine is of the one that makes the load.
+        held_bytes = cluster.memory_bytes
+        rest = [] if held_bytes is None else [(_PAGES, max(0, held_bytes - buffers_bytes))]
+        return [*places, *rest]
     host = trial.record.provenance.host
     seen = host_of(trial)
     memory_bytes = host.memory_bytes if host is not None else 0

@@ -137,17 +137,19 @@ def _round_trip(first_s: float | None, second_s: float | None) -> list[Differing
 
 def _follows(one: Differing, differing_facts: set[Fact]) -> bool:
     """Tell whether a difference is but the consequence of another one that is listed."""
-    causes: Mapping[Fact, Fact] = {
-        parity_facts.HUGE_PAGES_STATUS: parity_facts.HUGE_PAGES,
-        parity_facts.FIGURES: parity_facts.STORAGE,
-        Fact("network", "round trip"): parity_facts.PATH,
-        Fact("version", "pgbench"): parity_facts.version(POSTGRES),
+    causes: Mapping[Fact, tuple[Fact, ...]] = {
+        parity_facts.HUGE_PAGES_STATUS: (parity_facts.HUGE_PAGES,),
+        parity_facts.FIGURES: (parity_facts.STORAGE,),
+        Fact("network", "round trip"): (parity_facts.PATH, Fact("network", "client and server")),
+        Fact("version", "pgbench"): (parity_facts.version(POSTGRES),),
+        Fact("version", "image"): (parity_facts.version(POSTGRES),),
+        Fact("cpu", "CPUs it may run on"): (Fact("cpu", "QoS class"), Fact("cpu", "CPU limit")),
     }
     if one.fact.kind == "extensions":
         # Another server brings its extensions in other versions.
         both = ABSENT not in (one.of_baseline, one.of_environment)
         return both and parity_facts.version(POSTGRES) in differing_facts
-    return causes.get(one.fact) in differing_facts
+    return any(cause in differing_facts for cause in causes.get(one.fact, ()))
 
 
 def judge(

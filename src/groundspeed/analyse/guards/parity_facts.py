@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from groundspeed.analyse.cluster import cluster_facts
 from groundspeed.analyse.guards.trials import host_of, sizes_of
 from groundspeed.analyse.settings import setting_text
 from groundspeed.plan import words_of
@@ -45,6 +46,7 @@ WITHOUT_EFFECT = PLACE_SETTINGS | {
     "unix_socket_permissions",
 }
 _HOST = re.compile(r"(?:^|\s)host(?:addr)?='?([^'\s]+)")
+_SERVICE = re.compile(r"\.svc(\.|$)")
 _LOOPBACK = re.compile(r"localhost|127\.[\d.]+|::1")
 
 
@@ -129,6 +131,11 @@ def _of(trial: MeasuredTrial) -> Facts:
         memory_bytes = _memory_bytes(provenance.storage, provenance.host, seen)
         if memory_bytes is not None:
             facts[MEMORY] = format_bytes(memory_bytes)
+    if provenance.cluster is not None:
+        if provenance.cluster.server is not None:
+            # What is known of a machine is of the one that makes the load.
+            facts.pop(MEMORY, None)
+        facts |= {Fact(one.kind, one.name): one.value for one in cluster_facts(provenance.cluster)}
     return facts
 
 
@@ -150,6 +157,9 @@ def connection(conninfo: str) -> Facts:
         return {PATH: "unix socket", MACHINE: THIS_MACHINE}
     if _LOOPBACK.fullmatch(host):
         return {PATH: "TCP on loopback", MACHINE: THIS_MACHINE}
+    if _SERVICE.search(host):
+        # A Service of Kubernetes is no machine: each server has one of its own name.
+        return {PATH: "TCP over a network"}
     return {PATH: "TCP over a network", MACHINE: host}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.diagnosis import GuardFinding, GuardKind
-from groundspeed.analyse.guards import parity_facts
+from groundspeed.analyse.guards import parity_facts, planned_pods
 from groundspeed.analyse.guards.buckets import buckets_of
 from groundspeed.analyse.guards.parity import differing, judge
 from groundspeed.analyse.guards.parity_facts import Fact, Known
+from groundspeed.analyse.guards.planned_settings import settings_facts
 from groundspeed.analyse.guards.wording import span_text
 from groundspeed.plan import TargetKind
 from groundspeed.units import format_bytes
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from groundspeed.plan import EnvironmentPlan, Plan
 
 CODE = "plans-the-burst"
-_SIZE = re.compile(r"(\d+)\s*(kB|MB|GB|TB)")
-_SIZES = {"kB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
-_SWITCHES = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}
 
 
 def plan_differences(plan: Plan, *, baseline: str | None = None) -> tuple[GuardFinding, ...]:
@@ -51,6 +48,8 @@ def _known(environment: EnvironmentPlan, engine: str) -> Known:
     if environment.kind is TargetKind.SERVER:
         reached = parity_facts.connection(environment.dsn or "")
         return Known(facts=reached, server_is_known=False)
+    if environment.cluster is not None:
+        return planned_pods.known(environment, environment.cluster, parity_facts.version(engine))
     facts: dict[Fact, str] = {
         parity_facts.version(engine): str(environment.version),
         Fact("version", "programs"): environment.bin_dir or parity_facts.DEFAULT,
@@ -60,9 +59,7 @@ def _known(environment: EnvironmentPlan, engine: str) -> Known:
         parity_facts.PATH: "unix socket" if environment.listen == "socket" else "TCP on loopback",
         parity_facts.MACHINE: parity_facts.THIS_MACHINE,
     }
-    for name, value in environment.settings:
-        # PostgreSQL reads the names of settings in any case, and takes the last of them.
-        facts[Fact("settings", name.lower())] = _value(value)
+    facts |= settings_facts(environment)
     for name, value in environment.options:
         facts[Fact("settings", name)] = value
     if environment.storage is not None:
@@ -74,16 +71,6 @@ def _known(environment: EnvironmentPlan, engine: str) -> Known:
         if asked.profile is not None:
             facts[parity_facts.FIGURES] = parity_facts.figures(asked.profile)
     return Known(facts=facts, server_is_known=True)
-
-
-def _value(written: str) -> str:
-    """Write a setting in one way: 1024MB and 1GB are the same, as are true and on."""
-    match = _SIZE.fullmatch(written.strip())
-    if match is None:
-        return _SWITCHES.get(written.lower(), written) if not written.isdigit() else written
-    size = int(match[1]) * _SIZES[match[2]]
-    unit = next(unit for unit in reversed(_SIZES) if size % _SIZES[unit] == 0)
-    return f"{size // _SIZES[unit]}{unit}"
 
 
 def planned_burst(plan: Plan) -> tuple[GuardFinding, ...]:
