@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@
 static struct state *state;
 static struct descriptor *table;
 static uint32_t table_length;
+static pid_t begun_by;
+/* Above the highest number of a file of the device so far: a search ends there. */
+static _Atomic uint32_t table_used;
 
 bool descriptors_begin(struct state *of)
 {
@@ -41,6 +45,7 @@ bool descriptors_begin(struct state *of)
     if (memory == MAP_FAILED)
         return false;
     table = memory;
+    begun_by = getpid();
     state = of;
     return true;
 }
@@ -99,6 +104,10 @@ static void look_at(int number, struct descriptor *entry)
     entry->id = files_find(state, &identity, now_ns());
     entry->reading = (struct reading){0};
     entry->kind = EMULATED;
+    uint32_t used = atomic_load(&table_used);
+    while (used <= (uint32_t)number && (uint32_t)number < table_length &&
+           !atomic_compare_exchange_weak(&table_used, &used, (uint32_t)number + 1))
+        ;
 }
 
 struct descriptor *descriptor_of(int number)
@@ -122,6 +131,55 @@ struct descriptor *descriptor_of(int number)
         errno = saved;
     }
     return entry->kind == EMULATED ? entry : NULL;
+}
+
+static bool is_same(struct file_id left, struct file_id right)
+{
+    return left.place == right.place && left.generation == right.generation;
+}
+
+/* Whether a number other than `apart` is the file. */
+static bool is_open(struct file_id id, int apart)
+{
+    uint32_t used = atomic_load(&table_used);
+    for (uint32_t number = 0; number < used; number++)
+        if (table[number].kind == EMULATED && is_same(table[number].id, id) &&
+            (int)number != apart)
+            return true;
+    return false;
+}
+
+bool descriptors_have(struct file_id id)
+{
+    return id.generation && is_open(id, -1);
+}
+
+/* As in the kernel, what is dirty of a file without a name is written as long as it is open. Other
+ * processes that have it open are not known: with them it goes too early. */
+void descriptor_closes(int number)
+{
+    if (!state || number < 0 || (uint32_t)number >= table_length)
+        return;
+    struct descriptor entry = table[number];
+    struct stat status;
+    if (entry.kind != EMULATED || !files_is(state, entry.id) ||
+        word_load(&file_at(state, entry.id.place)->dirty_pages) == 0)
+        return;
+    int saved = errno;
+    if (fstat(number, &status) == 0 && status.st_nlink == 0 && !is_open(entry.id, number))
+        files_forget(state, entry.id);
+    errno = saved;
+}
+
+void descriptors_close(void)
+{
+    if (!state || getpid() != begun_by)
+        return;
+    uint32_t used = atomic_load(&table_used);
+    for (uint32_t number = 0; number < used; number++) {
+        descriptor_closes((int)number);
+        table[number] = (struct descriptor){0};
+    }
 }
 
 void descriptor_changed(int number)

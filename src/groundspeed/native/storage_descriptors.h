@@ -26,6 +26,15 @@ struct descriptor *descriptor_of(int number);
 void descriptor_changed(int number);
 void descriptors_changed(unsigned first, unsigned last);
 
+/* A number is about to be closed: a file that has no name any more goes with the last one. */
+void descriptor_closes(int number);
+
+/* The same of all that are left, at the end of the program; of its children it is not the end. */
+void descriptors_close(void);
+
+/* Whether this process is known to have the file open. */
+bool descriptors_have(struct file_id id);
+
 /* A file was opened with O_DIRECT, which the real open did not get. */
 void descriptor_is_direct(int number);
 

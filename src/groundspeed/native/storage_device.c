@@ -121,8 +121,10 @@ static uint64_t take_slot(struct tier *tier, uint32_t count, uint64_t at_ns, uin
     }
 }
 
-/* The network behind the front is one wire: bytes follow each other. */
-static uint64_t pass_link(struct state *state, uint64_t bytes, uint64_t at_ns)
+/* The network behind the front is one wire: bytes follow each other. To wait for those before is to
+ * be held back by a limit as much as to wait for a device's. */
+static uint64_t pass_link(struct state *state, uint64_t bytes, uint64_t at_ns,
+                          uint64_t *throttled_ns)
 {
     if (state->settings.link_bytes_per_s == 0)
         return at_ns;
@@ -133,6 +135,7 @@ static uint64_t pass_link(struct state *state, uint64_t bytes, uint64_t at_ns)
         end = (seen > at_ns ? seen : at_ns) + cost_ns;
     } while (!atomic_compare_exchange_weak_explicit(
         &state->link_free_ns, &seen, end, memory_order_relaxed, memory_order_relaxed));
+    *throttled_ns += end - cost_ns - at_ns;
     return end;
 }
 
@@ -144,7 +147,7 @@ static uint64_t served_by_replica(struct state *state, uint32_t replica, enum ki
     uint64_t trip_ns = remote ? draw_latency(state, &settings->round_trip) : 0;
     uint64_t at = at_ns + trip_ns / 2;
     if (remote && kind == KIND_WRITE)
-        at = pass_link(state, bytes, at);
+        at = pass_link(state, bytes, at, throttled_ns);
     struct tier *tier = &state->replicas[replica];
     uint64_t service_ns = draw_latency(state, &settings->device[kind]);
     uint64_t done;
@@ -162,7 +165,7 @@ static uint64_t served_by_replica(struct state *state, uint32_t replica, enum ki
             done = passage.end_ns;
     }
     if (remote && kind == KIND_READ)
-        done = pass_link(state, bytes, done);
+        done = pass_link(state, bytes, done, throttled_ns);
     return done + (trip_ns - trip_ns / 2);
 }
 

@@ -99,12 +99,25 @@ struct file_id files_find(struct state *state, const struct file_identity *ident
     return id;
 }
 
-void files_forget(struct state *state, const struct file_identity *identity)
+struct file_id files_known(struct state *state, const struct file_identity *identity)
 {
+    struct file_id id = {0};
     uint32_t from = first_place(state, identity);
     state_lock(state);
-    for (uint32_t place = from; place < from + FILE_WAYS; place++)
+    for (uint32_t place = from; place < from + FILE_WAYS && !id.generation; place++)
         if (is_file(file_at(state, place), identity))
-            vacate(state, place);
+            id = (struct file_id){
+                .place = place,
+                .generation = (uint32_t)word_load(&file_at(state, place)->generation),
+            };
+    state_unlock(state);
+    return id;
+}
+
+void files_forget(struct state *state, struct file_id id)
+{
+    state_lock(state);
+    if (files_is(state, id))
+        vacate(state, id.place);
     state_unlock(state);
 }

@@ -13,7 +13,9 @@ bool files_is(struct state *state, struct file_id id);
 /* The file's place; it is given one when it has none. */
 struct file_id files_find(struct state *state, const struct file_identity *identity,
                           uint64_t now_ns);
+/* The file's place where it has one; a generation of 0 where not. */
+struct file_id files_known(struct state *state, const struct file_identity *identity);
 /* The file is gone: its place is free and its dirty pages are nobody's. */
-void files_forget(struct state *state, const struct file_identity *identity);
+void files_forget(struct state *state, struct file_id id);
 
 #endif

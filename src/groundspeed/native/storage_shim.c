@@ -74,6 +74,12 @@ __attribute__((constructor)) static void begin(void)
     state = found;
 }
 
+__attribute__((destructor)) static void end(void)
+{
+    if (state && !is_inside())
+        IN_MODEL(descriptors_close());
+}
+
 /* ---- reading and writing */
 
 static size_t length_of(const struct iovec *pieces, int count)
@@ -658,15 +664,22 @@ SHOWN FILE *fdopen(int number, const char *mode)
     return file;
 }
 
+static void closes(int number)
+{
+    if (state && !is_inside())
+        IN_MODEL(descriptor_closes(number));
+    descriptor_changed(number);
+}
+
 SHOWN int fclose(FILE *file)
 {
-    descriptor_changed(fileno(file));
+    closes(fileno(file));
     return REAL(fclose)(file);
 }
 
 SHOWN int close(int number)
 {
-    descriptor_changed(number);
+    closes(number);
     return REAL(close)(number);
 }
 

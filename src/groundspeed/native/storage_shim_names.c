@@ -1,7 +1,7 @@
 /* The shim's calls that take names away and make them. See storage_shim.c.
  *
- * To the model a file that goes is forgotten with its dirty pages. Names that come matter to a power
- * cut only.
+ * To the model a file that goes is forgotten with its dirty pages, unless this process still has it
+ * open: then that is for the last close. Names that come matter to a power cut only.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,7 +24,12 @@ static bool is_going(int directory, const char *path, struct file_identity *iden
 static int gone(int result, bool going, const struct file_identity *identity)
 {
     if (going && result == 0)
-        IN_MODEL(files_forget(state, identity));
+        IN_MODEL({
+            struct file_id id = files_known(state, identity);
+            /* For a power cut the file keeps a name, and no close is seen to be the last. */
+            if (journal || !descriptors_have(id))
+                files_forget(state, id);
+        });
     return result;
 }
 

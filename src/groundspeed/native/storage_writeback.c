@@ -151,12 +151,21 @@ static void note_sent(struct file *file, uint64_t from, uint64_t to, struct answ
 }
 
 /* The moment from which one more request may be in flight, 0 when one may be at `at_ns`. */
-static uint64_t window_opens(struct state *state, uint64_t at_ns)
+static uint64_t window_opens(struct state *state, uint64_t at_ns, uint64_t depth)
 {
     land(state, at_ns);
     uint64_t in_flight = state->ring_tail - state->ring_head;
-    uint64_t depth = state->settings.writeback_depth_count;
     return in_flight < depth ? 0 : state->ring[(state->ring_tail - depth) % RING_LENGTH].done_ns;
+}
+
+/* A sync has as much room again as the write-back in the background, which is played up to the
+ * present and so would always have taken what came free: who waits for a sync would wait until
+ * nothing is left to write back. The kernel lets waiters for a queue in by turns, and keeps room
+ * for those that sync (blk-wbt). */
+static uint64_t sync_depth(const struct state *state)
+{
+    uint64_t twice = 2 * (uint64_t)state->settings.writeback_depth_count;
+    return twice < RING_LENGTH ? twice : RING_LENGTH;
 }
 
 static void fly(struct state *state, uint64_t done_ns, uint64_t pages)
@@ -278,8 +287,9 @@ static void play_background(struct state *state, uint64_t now_ns)
         land(state, now_ns);
         return;
     }
+    uint64_t depth = state->settings.writeback_depth_count;
     for (uint32_t sent = 0; sent < SENT_AT_ONCE; sent++) {
-        uint64_t at = state->background_ns, opens = window_opens(state, at);
+        uint64_t at = state->background_ns, opens = window_opens(state, at, depth);
         if (opens > at)
             at = opens;
         if (at > now_ns)
@@ -321,7 +331,7 @@ static struct owed send_range(struct state *state, struct file_id id, uint64_t f
         uint32_t to = to_page - base < CHUNK_PAGES ? (uint32_t)(to_page - base) : CHUNK_PAGES;
         uint32_t first, length;
         while (first_run(state, chunk, from, to, &first, &length)) {
-            uint64_t opens = window_opens(state, now_ns);
+            uint64_t opens = window_opens(state, now_ns, sync_depth(state));
             if (opens > now_ns) {
                 owed.again_ns = opens;
                 return owed;
@@ -467,7 +477,7 @@ struct owed writeback_sync_all(struct state *state, uint64_t now_ns)
         uint32_t first, length;
         while (keys[chunk] && is_current(state, keys[chunk]) &&
                first_run(state, chunk, 0, CHUNK_PAGES, &first, &length)) {
-            owed.again_ns = window_opens(state, now_ns);
+            owed.again_ns = window_opens(state, now_ns, sync_depth(state));
             if (owed.again_ns > now_ns)
                 break;
             owed.again_ns = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -101,6 +102,118 @@ def test_standing_in_line_for_a_core_hides_no_full_device() -> None:
     idle = {**FULL, "write_request_bytes": 50_000_000}
     found = case(waits, EACH_SECOND, serving=starved, work=idle, profile=NARROW).diagnosis()
     assert found.bottleneck is not Bottleneck.WRITE_BANDWIDTH
+
+
+# -- work beside the device
+
+BUSY = serving(main_busy_ratio=0.9, main_ready_ratio=0.02, received_bytes=500 * MIB)
+# Of its time the thread is at work, in half of that while its log is held back.
+AT_WORK = {"CPU:": 0.44, "CPU:LogHeld": 0.46, "IO:Device": 0.06}
+
+
+def beside(waits: dict[str, float], used_ratio: float, **more: Any) -> Case:  # noqa: ANN401 - what a case takes
+    """A thread on a device of 100 MB/s that writes so much of it."""
+    work = {**FULL, "write_request_bytes": round(used_ratio * 100e6 * scenes.ELAPSED_S)}
+    facts = {"serving": BUSY, "work": work, "profile": NARROW, **more}
+    return case(waits, facts.pop("persistence", EACH_SECOND), **facts)
+
+
+def test_work_on_a_log_that_a_full_device_holds_back_is_the_devices() -> None:
+    found = beside(AT_WORK, 0.92).diagnosis()
+    assert_named(found, Bottleneck.WRITE_BANDWIDTH, Confidence.SURE)
+    assert value_of(found, "of the device's limit") == pytest.approx(92e6)
+    # A thread that took no time at all would gain 8%.
+    assert value_of(found, "or works held back") == pytest.approx(0.88, abs=0.02)
+    assert value_of(found, "it waits") == pytest.approx(0.06, abs=0.02)
+    assert Bottleneck.SINGLE_THREAD not in found.others
+
+
+@pytest.mark.parametrize("used_ratio", [0.0, 0.1, 0.5, 0.6])
+def test_a_device_that_is_half_used_leaves_the_thread_to_blame(used_ratio: float) -> None:
+    found = beside(AT_WORK, used_ratio).diagnosis()
+    assert_named(found, Bottleneck.SINGLE_THREAD, Confidence.SURE)
+    assert value_of(found, "at work or ready to be") == pytest.approx(0.9, abs=0.02)
+
+
+def test_between_half_used_and_full_it_is_a_matter_of_degree() -> None:
+    parts = [
+        value_of(beside({**AT_WORK, "IO:Device": 0.1}, used).diagnosis(), "or works held back")
+        for used in (0.78, 0.82, 0.86)
+    ]
+    assert parts == sorted(parts)
+    assert parts[0] < parts[2]
+
+
+def test_a_full_device_that_the_thread_does_not_feel_is_not_what_it_lacks() -> None:
+    """It empties the page cache behind a thread that has all the work it can do."""
+    found = beside({"CPU:": 0.98}, 0.99).diagnosis()
+    assert_named(found, Bottleneck.SINGLE_THREAD, Confidence.SURE)
+
+
+def test_a_device_full_of_snapshots_is_not_full_of_the_log() -> None:
+    little = msgspec.structs.replace(EACH_SECOND, log_bytes=20 * MIB)
+    sent = serving(main_busy_ratio=0.95, received_bytes=20 * MIB)
+    found = beside(AT_WORK, 0.99, persistence=little, serving=sent).diagnosis()
+    assert found.bottleneck is Bottleneck.SINGLE_THREAD
+    no_log = PersistenceWork(log_sync=LogSync.NO_LOG, fork_count=1, snapshot_s=5.0)
+    found = beside({"CPU:": 0.95}, 0.99, persistence=no_log, serving=BUSY).diagnosis()
+    assert found.bottleneck is Bottleneck.SINGLE_THREAD
+
+
+def linked(link_bytes_per_s: float, **more: object) -> str:
+    """JSON of a device with replicas behind a link, one of them on this side of it."""
+    data = json.loads(profile_with())
+    trip = {"median_s": 0.0, "p99_s": 0.0}
+    data["replication"] = {
+        "replicas_count": 2,
+        "acknowledge_count": 2,
+        "round_trip": trip,
+        "one_is_local": True,
+        "link_bytes_per_s": link_bytes_per_s,
+        **more,
+    }
+    return json.dumps(data)
+
+
+def test_a_full_link_to_the_replicas_is_a_full_device() -> None:
+    found = beside(AT_WORK, 0.92, profile=linked(100e6)).diagnosis()
+    assert_named(found, Bottleneck.WRITE_BANDWIDTH, Confidence.SURE)
+    assert value_of(found, "of the link to its replicas") == pytest.approx(92e6)
+    wide = beside(AT_WORK, 0.92, profile=linked(1000e6)).diagnosis()
+    assert wide.bottleneck is Bottleneck.SINGLE_THREAD
+    # Each remote replica gets its copy over the same link.
+    three = linked(200e6, replicas_count=3, acknowledge_count=3)
+    found = beside(AT_WORK, 0.92, profile=three).diagnosis()
+    assert found.bottleneck is Bottleneck.WRITE_BANDWIDTH
+    assert value_of(found, "of the link to its replicas") == pytest.approx(184e6)
+
+
+def test_what_is_read_from_remote_replicas_passes_the_link_too() -> None:
+    work = {**FULL, "write_request_bytes": 0, "read_request_bytes": 980_000_000}
+    work |= {"read_waited_s": 36.0, "sync_waited_s": 0.0, "write_waited_s": 0.0}
+    waits = {"IO:DataFileRead": 0.9, "CPU:": 0.05}
+    for reads, named in (("spread", True), ("local", False)):
+        profile = linked(100e6, reads=reads)
+        found = Case({k: 8 * v for k, v in waits.items()}, work=work, profile=profile).diagnosis()
+        assert found.bottleneck is Bottleneck.READ_IO
+        assert any("of the link" in clue.name for clue in found.clues) is named
+
+
+def test_a_real_disk_full_of_the_log_has_the_work_beside_it() -> None:
+    full = scenes.disk(utilisation_ratio=0.97, writes_per_s=400, write_bytes_per_s=100e6)
+    found = case(AT_WORK, EACH_SECOND, serving=BUSY, disk=full).diagnosis()
+    assert found.bottleneck is Bottleneck.WRITE_BANDWIDTH
+    others = scenes.disk(utilisation_ratio=0.97, writes_per_s=1600, write_bytes_per_s=400e6)
+    found = case(AT_WORK, EACH_SECOND, serving=BUSY, disk=others).diagnosis()
+    assert found.bottleneck is Bottleneck.SINGLE_THREAD
+
+
+def test_without_samples_syncs_in_the_background_tell_what_is_held_back() -> None:
+    pending = msgspec.structs.replace(EACH_SECOND, pending_sync_s=4.0)
+    found = beside({}, 0.92, persistence=pending, samples=0).diagnosis()
+    assert found.bottleneck is Bottleneck.WRITE_BANDWIDTH
+    found = beside({}, 0.92, samples=0).diagnosis()
+    assert found.bottleneck is Bottleneck.SINGLE_THREAD
 
 
 # -- children

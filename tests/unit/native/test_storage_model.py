@@ -330,6 +330,20 @@ def test_a_writer_beyond_the_dirty_limit_goes_at_the_speed_of_the_device() -> No
     assert last_s == pytest.approx((300 - 0.2 * cache / MIB) * MIB / rate, rel=0.1)
 
 
+def test_a_sync_does_not_wait_until_nothing_is_left_to_write_back() -> None:
+    """It stands behind the requests that are under way, and not behind those still to come."""
+    limit = Limit(of=Counted.BYTES, on=Direction.WRITE, rate_per_s=100 * MIB)
+    operations = [
+        Operation(1, "write", 1, 0, 190 * MIB),
+        Operation(2, "write", 2, 0, PAGE),
+        Operation(3, "fsync", 2, 0, 0),
+    ]
+    *_, sync = replay(profile(limits=(limit,)), operations, cache_bytes=1024 * MIB)
+    # From 10% of the cache on, pages are written back: nearly 90 MiB of them, and 64 requests of
+    # 256 KiB at a time.
+    assert 0.1 * S < sync.took_ns < 0.2 * S
+
+
 def test_old_dirty_pages_are_written_without_being_asked() -> None:
     operations = [
         Operation(1, "write", 1, 0, MIB),

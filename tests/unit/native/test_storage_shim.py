@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from groundspeed import native
-from groundspeed.storage.profile import CpuTime
-from tests.unit.native.replay import fixed, profile
+from groundspeed.storage.profile import CpuTime, Replication
+from tests.unit.native.replay import MIB, fixed, profile
 from tests.unit.native.shimmed import shimmed
 
 if TYPE_CHECKING:
@@ -313,6 +313,85 @@ os.truncate("b2", 4096)
 """
         device.run(script)
         assert device.counters()["dirty_bytes"] == 4096
+
+
+KEEPS = """
+import os
+fd = os.open("file", os.O_CREAT | os.O_RDWR)
+os.write(fd, b"x" * 262144)
+os.unlink("file")
+"""
+KEPT_TWICE = KEEPS.replace(
+    "os.unlink", "other = os.open('file', 2)\nos.write(other, b'y')\nos.unlink"
+)
+
+
+def test_what_is_dirty_of_a_file_without_a_name_is_written_while_it_is_open() -> None:
+    """As a server does that syncs the log which it has just written anew and removed."""
+    with shimmed(DEVICE) as device:
+        device.run(f"{KEEPS}\nos.fdatasync(fd)\nos.close(fd)")
+        counters = device.counters()
+    assert counters["writes"]["request_bytes"] == 262144
+    assert counters["dirty_bytes"] == 0
+
+
+ENDS = {
+    "close": "os.close(fd)",
+    "fclose": "libc.fclose(ctypes.c_void_p(libc.fdopen(fd, b'r+')))",
+    "the end of the program": "pass",
+    "the last of two": "os.close(other); os.close(fd)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_what_is_dirty_of_a_file_without_a_name_goes_with_its_last_close(end: str) -> None:
+    script = f"""
+import ctypes
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+{KEPT_TWICE if "other" in end else KEEPS}
+{end}
+"""
+    with shimmed(DEVICE) as device:
+        device.run(script)
+        counters = device.counters()
+    assert counters["dirty_bytes"] == 0
+    assert counters["writes"]["request_bytes"] == 0
+
+
+def test_a_file_without_a_name_stays_dirty_while_another_number_of_it_is_open() -> None:
+    with shimmed(DEVICE) as device:
+        script = f"""{KEPT_TWICE}
+os.close(fd)
+os.fsync(other)
+"""
+        device.run(script)
+        assert device.counters()["writes"]["request_bytes"] == 262144
+
+
+def test_to_wait_for_the_link_between_replicas_is_to_be_held_at_a_limit() -> None:
+    replicas = Replication(
+        replicas_count=2,
+        acknowledge_count=2,
+        round_trip=fixed(0),
+        one_is_local=True,
+        link_bytes_per_s=10 * MIB,
+    )
+    device = msgspec.structs.replace(
+        profile(request_bytes=MIB),
+        replication=replicas,
+    )
+    # The second request passes when the first has, which takes a tenth of a second.
+    script = f"""
+import os
+fd = os.open("file", os.O_CREAT | os.O_RDWR)
+os.write(fd, b"x" * {2 * MIB})
+os.fsync(fd)
+"""
+    with shimmed(device, cache_bytes=64 * MIB) as linked:
+        linked.run(script)
+        counters = linked.counters()
+    assert counters["throttled_ns"] == pytest.approx(0.1 * NS, rel=0.02)
 
 
 def test_the_inode_of_a_deleted_file_does_not_bring_its_pages_back() -> None:

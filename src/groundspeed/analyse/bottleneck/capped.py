@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from groundspeed.analyse.bottleneck.scene import Scene
 
-_FULL_DISK_RATIO = 0.9
-# Requests of 64 KiB and more fill the width of a device before its number of requests.
-_WIDE_REQUEST_BYTES = 65536
+# Where the thread of all clients waits for a device.
+_STOPPED = (Place.LOG, Place.READ, Place.WRITE)
 # A sync that is under way for half of the time is what a write meets.
 _OFTEN_RATIO = 0.5
 
@@ -39,11 +38,23 @@ def bound(scene: Scene) -> Suspect | None:
     return Suspect(
         bottleneck=kind,
         score=score,
-        clues=(*_step_clues(scene), *cap.clues, _storage_clue(scene)),
+        clues=(*_step_clues(scene), *_with_storage(scene, cap.clues)),
         remedy=_with_credits(scene, remedy),
         doubtful=not cap.is_known,
         counted=cap.is_known,
     )
+
+
+def _with_storage(scene: Scene, clues: Sequence[Clue]) -> tuple[Clue, ...]:
+    """Add what was waited for it; before the rest where there is work beside it.
+
+    A thread that is at work all the time looks like one that lacks a faster core.
+    """
+    if not scene.share(Place.HELD):
+        return (*clues, _storage_clue(scene))
+    name = "of its time the thread of all clients waits for the device or works held back by it"
+    both = scene.waits_clue(name, *_STOPPED, Place.HELD)
+    return (*clues[:1], both, scene.waits_clue("of its time it waits", *_STOPPED), *clues[1:])
 
 
 def _wider(scene: Scene) -> str:
@@ -70,9 +81,8 @@ def _with_credits(scene: Scene, remedy: str) -> str:
 
 def _storage_clue(scene: Scene) -> Clue:
     if scene.serving is not None:
-        places = (Place.LOG, Place.READ, Place.WRITE)
         return scene.waits_clue(
-            "of its time the thread of all clients waits for the device", *places
+            "of its time the thread of all clients waits for the device", *_STOPPED
         )
     return Clue(
         name="of the clients' time waits for the device",
@@ -97,8 +107,8 @@ def _wide_writes(scene: Scene) -> Suspect | None:
     disk = scene.host.disk if scene.host is not None else None
     clues: Sequence[Clue] = ()
     score = device.write_share(scene) - behind_a_sync(scene)
-    if scene.device is None and disk is not None and _is_full_of_writes(scene):
-        score += device.log_share(scene)
+    if scene.device is None and disk is not None and caps.is_full_of_writes(scene):
+        score += device.log_share(scene) + scene.share(Place.HELD)
         source = f"/proc/diskstats, {disk.device}"
         clues = (
             Clue(name="written", value=disk.write_bytes_per_s, unit="bytes_per_s", source=source),
@@ -126,7 +136,7 @@ def _wide_writes(scene: Scene) -> Suspect | None:
     return Suspect(
         bottleneck=Bottleneck.WRITE_BANDWIDTH,
         score=min(1.0, score),
-        clues=(*clues, _storage_clue(scene)),
+        clues=_with_storage(scene, clues),
         remedy=_wider(scene),
         doubtful=scene.device is None,
     )
@@ -143,14 +153,6 @@ def behind_a_sync(scene: Scene) -> float:
         return 0.0
     pending = (kept.pending_sync_s or 0.0) / scene.elapsed_s if scene.elapsed_s else 0.0
     waited = kept.delayed_sync_count or (scene.device is None and pending >= _OFTEN_RATIO)
-    if not waited or _is_full_of_writes(scene) or caps.binding(scene) is not None:
+    if not waited or caps.is_full_of_writes(scene) or caps.binding(scene) is not None:
         return 0.0
     return device.write_share(scene)
-
-
-def _is_full_of_writes(scene: Scene) -> bool:
-    disk = scene.host.disk if scene.host is not None else None
-    if disk is None or disk.utilisation_ratio < _FULL_DISK_RATIO or not disk.writes_per_s:
-        return False
-    wide = disk.write_bytes_per_s / disk.writes_per_s >= _WIDE_REQUEST_BYTES
-    return wide and disk.write_bytes_per_s > disk.read_bytes_per_s

@@ -1,4 +1,4 @@
-"""Devices at a limit: requests a second, or bytes a second.
+"""Devices at a limit: requests a second, or bytes a second, also of the link to its replicas.
 
 An emulated device says what its limits are and how long requests were held back by them. A real one
 says neither: there a rate that stays flat at a round number while requests queue is a cap.
@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import math
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from groundspeed.analyse.diagnosis import Clue
 from groundspeed.storage.decode import decode_json
-from groundspeed.storage.profile import Counted, Direction
+from groundspeed.storage.profile import Counted, Direction, ReadsFrom
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from groundspeed.analyse.bottleneck.scene import Scene
     from groundspeed.record import StorageWork
-    from groundspeed.storage.profile import Limit, Profile
+    from groundspeed.storage.profile import Limit, Profile, Replication
 
 # A limit that is used to 85% over a trial with its pauses bites whenever there is work.
-_AT_LIMIT_RATIO = 0.85
+AT_LIMIT_RATIO = 0.85
 # Half of it used, and as much of the waiting its doing: work comes in gusts, as checkpoints do.
 _OFTEN_AT_LIMIT_RATIO = 0.5
 # Credits that are not spent let everything through.
@@ -37,6 +37,9 @@ _ROUND = (1.0, 1.2, 1.25, 1.5, 1.6, 2.0, 2.5, 3.0, 3.2, 4.0, 5.0, 6.0, 6.4, 7.5,
 _ROUND_TOLERANCE_RATIO = 0.02
 # A device without a queue is not asked for more than it gives.
 _QUEUE_DEPTH_COUNT = 1.0
+_FULL_DISK_RATIO = 0.9
+# Requests of 64 KiB and more fill the width of a device before its number of requests.
+_WIDE_REQUEST_BYTES = 65536
 EMULATED = "counters of the emulated device"
 
 
@@ -54,6 +57,11 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
     clues: tuple[Clue, ...]
     is_known: bool
 
+    @property
+    def used_ratio(self) -> float:
+        """How much of the limit was used."""
+        return self.used_per_s / self.limit_per_s
+
 
 def binding(scene: Scene) -> Cap | None:
     """Find the limit that is used most, where that is used up."""
@@ -67,32 +75,63 @@ def _emulated(scene: Scene, work: StorageWork) -> Cap | None:
     waited_s = work.read_waited_s + work.write_waited_s + work.sync_waited_s
     if storage is None or storage.profile is None or not waited_s or not work.elapsed_s:
         return None
-    profile = decode_json(storage.profile)
-    used = [
-        (_used_per_s(limit, work) / limit.rate_per_s, limit)
-        for limit in _limits(profile)
-        if not _has_credits(limit, work)
-    ]
-    share, limit = max(used, key=lambda pair: pair[0], default=(0.0, None))
+    uses = _uses(decode_json(storage.profile), work)
+    use = max(uses, key=lambda one: one.share, default=None)
     held_ratio = min(1.0, work.throttled_s / waited_s)
-    bites = share >= _AT_LIMIT_RATIO or (share >= _OFTEN_AT_LIMIT_RATIO and held_ratio >= share)
-    if limit is None or not bites:
+    if use is None or not _bites(use.share, held_ratio):
         return None
     return Cap(
-        of=limit.of,
-        on=limit.on,
-        limit_per_s=limit.rate_per_s,
-        used_per_s=_used_per_s(limit, work),
+        of=use.of,
+        on=use.on,
+        limit_per_s=use.limit_per_s,
+        used_per_s=use.used_per_s,
         held_ratio=held_ratio,
-        clues=_cap_clues(limit, work, held_ratio),
+        clues=_cap_clues(use, work, held_ratio),
         is_known=True,
     )
 
 
-def _limits(profile: Profile) -> Iterator[Limit]:
-    yield from profile.device.limits
-    if profile.front is not None:
-        yield from profile.front.limits
+def _bites(share: float, held_ratio: float) -> bool:
+    return share >= AT_LIMIT_RATIO or (share >= _OFTEN_AT_LIMIT_RATIO and held_ratio >= share)
+
+
+class _Use(NamedTuple):
+    """How much of a limit was used; `whose` it is, in words."""
+
+    of: Counted
+    on: Direction
+    limit_per_s: float
+    used_per_s: float
+    whose: str
+
+    @property
+    def share(self) -> float:
+        return self.used_per_s / self.limit_per_s
+
+
+def _uses(profile: Profile, work: StorageWork) -> Iterator[_Use]:
+    """Limits that nothing is saved up for: of the device, of its front, and of the link."""
+    front = () if profile.front is None else profile.front.limits
+    for limit in (*profile.device.limits, *front):
+        if not _has_credits(limit, work):
+            used_per_s = _used_per_s(limit, work)
+            yield _Use(limit.of, limit.on, limit.rate_per_s, used_per_s, "the device's limit")
+    replication = profile.replication
+    if replication is not None and replication.link_bytes_per_s:
+        used_per_s = _sent_per_s(replication, work)
+        limit_per_s = replication.link_bytes_per_s
+        whose = "the link to its replicas"
+        yield _Use(Counted.BYTES, Direction.BOTH, limit_per_s, used_per_s, whose)
+
+
+def _sent_per_s(replication: Replication, work: StorageWork) -> float:
+    """Bytes on the one link between nodes: each write to each remote replica, and remote reads."""
+    remote_count = replication.replicas_count - replication.one_is_local
+    reads_ratio = float(not replication.one_is_local)
+    if replication.reads is ReadsFrom.SPREAD:
+        reads_ratio = remote_count / replication.replicas_count
+    sent_bytes = work.write_request_bytes * remote_count + work.read_request_bytes * reads_ratio
+    return sent_bytes / work.elapsed_s
 
 
 def _has_credits(limit: Limit, work: StorageWork) -> bool:
@@ -119,15 +158,14 @@ def _used_per_s(limit: Limit, work: StorageWork) -> float:
     return counted[limit.on] / work.elapsed_s
 
 
-def _cap_clues(limit: Limit, work: StorageWork, held_ratio: float) -> tuple[Clue, ...]:
-    unit = "per_s" if limit.of is Counted.REQUESTS else "bytes_per_s"
-    what = {Direction.READ: " read", Direction.WRITE: " written", Direction.BOTH: ""}[limit.on]
-    used = f"requests{what}" if limit.of is Counted.REQUESTS else f"bytes{what or ' moved'}"
-    share = _used_per_s(limit, work) / limit.rate_per_s
+def _cap_clues(use: _Use, work: StorageWork, held_ratio: float) -> tuple[Clue, ...]:
+    unit = "per_s" if use.of is Counted.REQUESTS else "bytes_per_s"
+    what = {Direction.READ: " read", Direction.WRITE: " written", Direction.BOTH: ""}[use.on]
+    used = f"requests{what}" if use.of is Counted.REQUESTS else f"bytes{what or ' moved'}"
     return (
         Clue(
-            name=f"{used}, {share:.0%} of the device's limit",
-            value=_used_per_s(limit, work),
+            name=f"{used}, {use.share:.0%} of {use.whose}",
+            value=use.used_per_s,
             unit=unit,
             source=EMULATED,
         ),
@@ -189,3 +227,12 @@ def is_round(rate_per_s: float) -> bool:
         return False
     lead = rate_per_s / 10 ** math.floor(math.log10(rate_per_s))
     return any(abs(lead / near - 1) <= _ROUND_TOLERANCE_RATIO for near in _ROUND)
+
+
+def is_full_of_writes(scene: Scene) -> bool:
+    """Whether a real disk is busy all the time with wide writes."""
+    disk = scene.host.disk if scene.host is not None else None
+    if disk is None or disk.utilisation_ratio < _FULL_DISK_RATIO or not disk.writes_per_s:
+        return False
+    wide = disk.write_bytes_per_s / disk.writes_per_s >= _WIDE_REQUEST_BYTES
+    return wide and disk.write_bytes_per_s > disk.read_bytes_per_s

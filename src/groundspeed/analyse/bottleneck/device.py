@@ -111,5 +111,5 @@ def write_share(scene: Scene) -> float:
 
 
 def storage_share(scene: Scene) -> float:
-    """Share of the clients' time in which they wait for a device at all."""
-    return log_share(scene) + read_share(scene) + write_share(scene)
+    """Share of the clients' time in which they wait for a device at all, or for what it holds."""
+    return log_share(scene) + read_share(scene) + write_share(scene) + scene.share(Place.HELD)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from groundspeed.record import Evidence, Record
 
 _DEVICE = "Device"
+# Where it is seen running: that it only wants to is not told apart.
+_AT_WORK = (Place.PROCESSOR, Place.HELD)
 
 
 def shares_of(record: Record, evidence: Evidence) -> dict[Place, float]:
@@ -61,23 +63,34 @@ def _without_samples(record: Record, evidence: Evidence) -> dict[Place, float]:
     serving, work = evidence.serving, record.storage_work
     busy = serving.main_busy_ratio or 0.0 if serving is not None else 0.0
     ready = serving.main_ready_ratio or 0.0 if serving is not None else 0.0
-    shares = {Place.PROCESSOR: min(1.0, busy + ready)}
+    at_work = min(1.0, busy + ready)
+    held = at_work * _pending_ratio(evidence)
+    shares = {Place.PROCESSOR: at_work - held, Place.HELD: held}
     if work is not None and work.elapsed_s and _syncs_itself(evidence):
-        left = 1.0 - shares[Place.PROCESSOR]
+        left = 1.0 - at_work
         shares[Place.LOG] = min(left, work.sync_waited_s / work.elapsed_s)
         left -= shares[Place.LOG]
         shares[Place.WRITE] = min(left, work.write_waited_s / work.elapsed_s)
     return {**shares, Place.OTHER: max(0.0, 1.0 - sum(shares.values()))}
 
 
+def _pending_ratio(evidence: Evidence) -> float:
+    """Share of time with a sync of the log in the background, as the server told once a second."""
+    kept = evidence.persistence
+    if kept is None or not kept.pending_sync_s or not evidence.elapsed_s:
+        return 0.0
+    return min(1.0, kept.pending_sync_s / evidence.elapsed_s)
+
+
 def without_line(shares: dict[Place, float], ready_ratio: float | None) -> dict[Place, float]:
     """Leave out the time in line for a core: a device that is used up works on meanwhile."""
-    waited = min(shares.get(Place.PROCESSOR, 0.0), ready_ratio or 0.0)
+    seen = sum(shares.get(place, 0.0) for place in _AT_WORK)
+    waited = min(seen, ready_ratio or 0.0)
     rest = 1.0 - waited
     if not waited or rest <= 0:
         return shares
-    less = {**shares, Place.PROCESSOR: shares[Place.PROCESSOR] - waited}
-    return {place: share / rest for place, share in less.items()}
+    less = {place: shares.get(place, 0.0) * (1.0 - waited / seen) for place in _AT_WORK}
+    return {place: share / rest for place, share in {**shares, **less}.items()}
 
 
 def connects_each_time(evidence: Evidence) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from groundspeed.analyse.bottleneck import capped, caps, device, remedies
+from groundspeed.analyse.bottleneck import capped, caps, device, held, remedies
 from groundspeed.analyse.bottleneck.caps import EMULATED
 from groundspeed.analyse.bottleneck.places import Place
 from groundspeed.analyse.bottleneck.suspects import Suspect
@@ -28,7 +28,6 @@ _FEW_SECONDS = 3
 _HALF = 0.5
 # With more than half of what is written it is the larger cause.
 _MOST_OF_WRITES_RATIO = 0.5
-_PAGE_BYTES = 4096
 
 
 def stall(scene: Scene) -> Suspect | None:
@@ -116,18 +115,11 @@ def fork(scene: Scene) -> Suspect | None:
 
 
 def _made_ratio(scene: Scene) -> float:
-    """Share of the bytes written that are no log, at the least: those of the children.
-
-    A log has what clients sent and no more; each sync of it writes its last page once more.
-    """
-    work, kept, serving = scene.device, scene.persistence, scene.serving
-    if work is None or not work.write_request_bytes or serving is None:
+    """Share of the bytes written that are no log, at the least: those of the children."""
+    work = scene.device
+    if work is None or not work.write_request_bytes or scene.serving is None:
         return 0.0
-    syncs = work.sync_call_count if kept.log_sync is LogSync.EACH_WRITE else 0
-    has_log = kept.log_sync is not LogSync.NO_LOG
-    sent = (serving.received_bytes or 0) if has_log else 0
-    logged = max(kept.log_bytes or 0, sent) + syncs * _PAGE_BYTES
-    return max(0.0, 1.0 - logged / work.write_request_bytes)
+    return max(0.0, 1.0 - held.logged_bytes(scene) / work.write_request_bytes)
 
 
 def _lost_beside_children(scene: Scene) -> float:

@@ -13,6 +13,9 @@ class Place(Enum):
     """A part of the clients' time."""
 
     PROCESSOR = "processor"
+    # At work while the log is held back: by a sync, as it is seen; by a full device, as `held`
+    # settles it.
+    HELD = "held"
     LOG = "log"
     # In line behind the one process that writes the log.
     LOG_QUEUE = "log queue"
@@ -45,6 +48,7 @@ _OF_CLASS = {
 _OF_EVENT = (
     ("io", "wal", Place.LOG),
     # Of a server with one thread for all clients.
+    ("cpu", "logheld", Place.HELD),
     ("io", "logsync", Place.LOG),
     ("io", "logwrite", Place.WRITE),
     ("io", "datafileread", Place.READ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundspeed.analyse.bottleneck import caps, one_thread
+from groundspeed.analyse.bottleneck import caps, held, one_thread
 from groundspeed.analyse.bottleneck.places import Place, place_of
 from groundspeed.analyse.diagnosis import Clue, Course
 from groundspeed.analyse.settings import setting_text
@@ -221,9 +221,9 @@ def _serving_scene(
         has_waits=evidence.activity_sample_count > 0,
         words=words,
     )
-    if caps.binding(scene) is None:
-        return scene
-    shares = one_thread.without_line(shares, evidence.serving.main_ready_ratio)
+    shares = held.settle(scene)
+    if caps.binding(scene) is not None:
+        shares = one_thread.without_line(shares, evidence.serving.main_ready_ratio)
     busy = shares.get(Place.LOG, 0.0)
     return msgspec.structs.replace(scene, shares=shares, log_busy_ratio=busy)
 
