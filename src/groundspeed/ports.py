@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from groundspeed.plan import POSTGRES
-from groundspeed.record import Evidence, LogTotals, SecondRow, Series
+from groundspeed.record import Caution, Evidence, LogTotals, SecondRow, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from groundspeed.plan import Command, Trial
     from groundspeed.record import (
-        Caution,
         HostFacts,
         Record,
         ServerFacts,
@@ -35,7 +34,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a load command left behind. `log` is None where no log was asked for."""
+    """What a load command left behind. `log` is None where no log was asked for.
+
+    `tallies` are the same seconds with all that is needed to add them to those of other loads, each
+    a `SecondTally` as JSON: in an hour they are millions of counts, and few are looked at at once.
+    They are empty unless that was asked for. `cautions` are doubts about how the load was made.
+    """
 
     returncode: int
     stdout: str
@@ -43,6 +47,22 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float
     log: LogTotals | None = None
     seconds: tuple[SecondRow, ...] = ()
+    tallies: tuple[msgspec.Raw, ...] = ()
+    cautions: tuple[Caution, ...] = ()
+
+
+class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod of Kubernetes, and the container in it that is meant.
+
+    `claims` are its volume claims by name: that of the data first, then that of the log. By `uid`
+    a pod is told from another one of its name.
+    """
+
+    namespace: str
+    name: str
+    container: str
+    uid: str = ""
+    claims: tuple[str, ...] = ()
 
 
 class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +71,8 @@ class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
     The load tool is found by its name among the descendants of `groundspeed_pid`. `password` never
     reaches a file or an argument list. `variables` are those of libpq (PG*) that count beside the
     connection string; no others do. `engine` is a name that `probes.engines` knows; of another than
-    postgres `conninfo` is the server's URL.
+    postgres `conninfo` is the server's URL. `pod` is that of a server in Kubernetes; of several
+    that of the primary.
     """
 
     conninfo: str
@@ -63,6 +84,7 @@ class WatchPoints(msgspec.Struct, frozen=True, kw_only=True):
     wal_directory: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
     engine: str = POSTGRES
+    pod: PodPlace | None = None
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from groundspeed.analyse.cluster import cluster_facts
 from groundspeed.analyse.findings import Difference, EnvironmentFacts
 from groundspeed.analyse.settings import setting_text
 from groundspeed.plan import POSTGRES, words_of
@@ -100,6 +101,8 @@ def _provenance(provenance: Provenance) -> dict[str, str | None]:
         facts |= _host(provenance.host)
     if provenance.storage is not None:
         facts |= _storage(provenance.storage)
+    if provenance.cluster is not None:
+        facts |= {fact.name: fact.value for fact in cluster_facts(provenance.cluster)}
     return facts
 
 
@@ -190,6 +193,7 @@ def environment_facts(settled: Settled, environment: str) -> EnvironmentFacts:
         server=next((p.server for p in seen if p.server is not None), None),
         host=next((p.host for p in seen if p.host is not None), None),
         storage=next((p.storage for p in seen if p.storage is not None), None),
+        cluster=next((p.cluster for p in seen if p.cluster is not None), None),
         engine=next((p.engine for p in seen), POSTGRES),
         tool=next((p.tool for p in seen if p.tool_version), "pgbench"),
         tool_version=next((p.tool_version for p in seen if p.tool_version), None),

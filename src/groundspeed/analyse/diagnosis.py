@@ -172,6 +172,7 @@ class GuardKind(Enum):
     PARITY = "parity"
     BURST = "burst"
     SANITY = "sanity"
+    CLUSTER = "cluster"
 
 
 class CellKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,8 +189,8 @@ class GuardFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison or a cell that may fool its reader, and why.
 
     `code` is a stable slug (did-not-measure-storage, confounded, burst-against-baseline,
-    scale-below-clients, little, schedule-lag, noisy-neighbours, steal); `message` one sentence with
-    its figures. `cells` are where it matters; empty: everywhere.
+    scale-below-clients, little, schedule-lag, noisy-neighbours, steal, same-node); `message` one
+    sentence with its figures. `cells` are where it matters; empty: everywhere.
     """
 
     kind: GuardKind

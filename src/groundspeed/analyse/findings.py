@@ -24,6 +24,7 @@ from groundspeed.plan import POSTGRES, Beside, CapacitySearch, Saved, Words, wor
 from groundspeed.published import Publication
 from groundspeed.record import (
     Caution,
+    ClusterFacts,
     Evidence,
     HostFacts,
     Imported,
@@ -209,6 +210,8 @@ class EnvironmentFacts(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerFacts | None
     host: HostFacts | None
     storage: StorageFacts | None
+    # None of a server that is not in Kubernetes.
+    cluster: ClusterFacts | None = None
     tool: str
     tool_version: str | None
     # A name as `Plan.engine`.

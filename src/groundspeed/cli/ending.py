@@ -1,4 +1,4 @@
-"""Runs a plan in its directory and tells how it ended: shared by run and resume."""
+"""Runs a plan in its directory and tells how it ended: shared by run, resume and attach."""
 
 from __future__ import annotations
 
@@ -41,16 +41,20 @@ def run_to_the_end(
         with display_for(plan, Console(stderr=True)) as display:
             session.run_plan(plan, run_dir, passwords=dict(passwords), listener=display)
     except KeyboardInterrupt:
-        run = store.read_run(run_dir)
-        measured = sum(isinstance(r.outcome, Measured) for r in (*run.records, *run.slices))
-        # How many there would have been, nobody knows where it stops by itself.
-        of = "" if plan.stopping is not None else f" of {len(plan.trials)}"
         click.echo(
-            f"interrupted, {measured}{of} trials are measured and kept;"
+            f"interrupted, {measured_words(plan, run_dir)} measured and kept;"
             f" go on with: {resume_command(run_dir)}",
             err=True,
         )
         raise click.exceptions.Exit(ExitCode.INTERRUPTED) from None
+    tell_results(run_dir, as_json=as_json, strict=strict)
+
+
+def tell_results(run_dir: Path, *, as_json: bool, strict: bool = False) -> None:
+    """Make and print the report of a run that came to its end.
+
+    Raises as `run_to_the_end` does.
+    """
     findings = reports.findings_of([run_dir])
     html = run_dir / reports.HTML_FILE
     reports.write(html, reports.TEXTS["html"](findings))
@@ -58,6 +62,15 @@ def run_to_the_end(
     _complain_of_failures(findings, run_dir)
     if strict:
         refuse_confounded(findings.guards)
+
+
+def measured_words(plan: Plan, run_dir: Path) -> str:
+    """Say how many trials have a measurement, as in "3 of 12 trials are"."""
+    run = store.read_run(run_dir)
+    measured = sum(isinstance(r.outcome, Measured) for r in (*run.records, *run.slices))
+    # How many there would have been, nobody knows where it stops by itself.
+    of = "" if plan.stopping is not None else f" of {len(plan.trials)}"
+    return f"{measured}{of} trials are"
 
 
 def resume_command(run_dir: Path) -> str:

@@ -32,6 +32,9 @@ COMMANDS = {
     "gate": ("gate_command", "Say whether a change made it slower than is allowed, for CI."),
     "history": ("history_command", "Follow runs over time, and find where the level changed."),
     "runs": ("runs", "List the runs in a results directory, newest first."),
+    "attach": ("attach_command", "Follow a run in a Kubernetes cluster, and report at its end."),
+    "collect": ("collect_command", "Bring the results of a run in a cluster here."),
+    "clean": ("clean_command", "Remove from a Kubernetes cluster what a run made there."),
     "presets": ("presets_command", "List the built-in suites, or print one."),
     "profiles": ("profiles_command", "List the storage profiles to emulate, or explain one."),
     "emulate": ("emulate_command", "Run any program on emulated storage."),
@@ -43,9 +46,16 @@ COMMANDS = {
     "import": ("import_command", "Take what pgbench wrote, or published results, as records."),
     "published": ("published_command", "List the published results to compare with, or show one."),
     "audit": ("audit_command", "Check a published benchmark: its figures against each other."),
+    "k8s": ("k8s_command", "Print a run in Kubernetes as YAML, or its rights; open a shell there."),
     "schema": ("schema", "Print the JSON Schema of a suite file, for editors."),
     "doctor": ("doctor", "Say what this machine offers and lacks."),
     "completion": ("completion", "Print the completion script of a shell."),
+}
+# Called by groundspeed itself, in pods; neither listed nor completed.
+HIDDEN = {
+    "generator": "generator_command",
+    "runner": "runner_command",
+    "send-results": "send_results",
 }
 
 
@@ -58,9 +68,10 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
-        module = import_module(f"groundspeed.cli.{COMMANDS[cmd_name][0]}")
+        found = HIDDEN.get(cmd_name) or COMMANDS[cmd_name][0]
+        module = import_module(f"groundspeed.cli.{found}")
         command = module.command
         assert isinstance(command, click.Command)  # noqa: S101 - ours, and for the type checker
         return command
@@ -74,7 +85,8 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+        is_ours = name in COMMANDS or name in HIDDEN
+        if not is_ours and not name.startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"commands are {', '.join(COMMANDS)}"
             raise UsageError(f"no such command {name!r}", hint)
@@ -94,19 +106,26 @@ class _Group(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExample:\n  groundspeed run quick --yes",
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
-def cli() -> None:
+@click.version_option(__version__, prog_name="groundspeed", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Find out how fast a database really goes on a given storage, and prove it."""
+    if ctx.invoked_subcommand in HIDDEN:
+        # A pod is new, and what looks for remains would take time from the load beside it.
+        return
     from groundspeed.cli import leftovers  # noqa: PLC0415 - help and completion do without
 
     # Before any command: what a dead run left takes the room and the time that this one needs.
     leftovers.sweep()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code; a bug of ours keeps its traceback."""
+def main(arguments: Sequence[str] | None = None, *, program: str = "groundspeed") -> int:
+    """Run one command and give its exit code; a bug of ours keeps its traceback.
+
+    `program` is what was typed to call it.
+    """
     try:
-        code = cli.main(args=arguments, prog_name="groundspeed", standalone_mode=False)
+        code = cli.main(args=arguments, prog_name=program, standalone_mode=False)
         # Flushed here: a reader that went away must not show as an error at interpreter exit.
         sys.stdout.flush()
     except GroundspeedError as error:

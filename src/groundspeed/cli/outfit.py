@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from groundspeed.plan import EnvironmentPlan, Plan
     from groundspeed.ports import Target
     from groundspeed.storage.placement import Machine, Placement
+    from groundspeed.targets.kube_access import ClusterAccess
     from groundspeed.targets.local import Surroundings
     from groundspeed.targets.process import Account
 
+_ELSEWHERE = frozenset({TargetKind.SERVER, TargetKind.KUBERNETES})
+
 
 def account_for(environments: Sequence[EnvironmentPlan]) -> Account | None:
-    """Whom servers of our own run as; nobody is looked for where there are none."""
-    if all(environment.kind is TargetKind.SERVER for environment in environments):
+    """Whom servers of our own run as; nobody is looked for where there are none here."""
+    if all(environment.kind in _ELSEWHERE for environment in environments):
         return None
     return process.unprivileged_account()
 
@@ -41,24 +44,45 @@ class Outfit:
         machine: Machine,
         *,
         loses_power: bool = False,
+        cluster: ClusterAccess | None = None,
     ) -> None:
         """Make them; nothing is started yet. Raises TargetError.
 
         Emulated devices can lose their power where that is asked for, which costs writes time.
+        `cluster` is that of environments in Kubernetes.
         """
         self._loses_power = loses_power
         self._maker = engines.maker(plan.engine, surroundings)
         self._with = surroundings
         self._machine = machine
         self._drain = plan.drain
+        self._cluster = cluster
         self.targets: dict[str, Target] = {}
         self.unavailable: dict[str, str] = {}
         for environment in environments:
             if environment.kind is TargetKind.SERVER:
                 password = passwords.get(environment.name)
                 self.targets[environment.name] = self._maker.given(environment, password)
+            elif environment.kind is TargetKind.KUBERNETES:
+                self.targets[environment.name] = self._in_cluster(environment)
             else:
                 self._embed(environment)
+
+    def others_in_cluster(self, plan: Plan) -> tuple[Target, ...]:
+        """Make targets of those in Kubernetes that are not wanted any more, to be removed."""
+        return tuple(
+            self._in_cluster(environment)
+            for environment in plan.environments
+            if environment.kind is TargetKind.KUBERNETES and environment.name not in self.targets
+        )
+
+    def _in_cluster(self, environment: EnvironmentPlan) -> Target:
+        if self._cluster is None:
+            raise TargetError(
+                f"environment {environment.name} is in Kubernetes, this process is not",
+                "groundspeed run SUITE --on kubernetes measures it",
+            )
+        return self._maker.in_cluster(environment, self._cluster)
 
     def _embed(self, environment: EnvironmentPlan) -> None:
         places_asked = [

@@ -36,7 +36,8 @@ def command(suite: str, overrides: tuple[str, ...], as_json: bool) -> None:  # n
     """Show what a run would do, without running it.
 
     SUITE is a suite file or the name of a preset. SOCKET in a command line stands for a directory
-    that exists only while the run does; the run adds --sampling-rate where a full log would cost
+    that exists only while the run does, SERVER for the Service of a server that the run makes in
+    Kubernetes, USER for one from a Secret; the run adds --sampling-rate where a full log would cost
     too much.
     """
     _, plan = suites.load(suite, overrides)

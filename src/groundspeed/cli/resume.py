@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from groundspeed import store
-from groundspeed.cli import suites
+from groundspeed.cli import kubernetes_runs, suites
 from groundspeed.cli.arguments import RUN_DIR, example, json_option
 from groundspeed.cli.ending import run_to_the_end
+from groundspeed.cli.kubernetes_running import resume_in_cluster
 from groundspeed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +24,13 @@ def command(run_dir: Path, as_json: bool) -> None:  # noqa: FBT001 - click
     """Go on with an interrupted run; finished trials stay.
 
     Trials that failed for a reason that may pass are tried again. A password that was written into
-    the DSN is read again from the suite file, as no file of a run holds it.
+    the DSN is read again from the suite file, as no file of a run holds it. A run in a cluster goes
+    on there.
     """
+    run = kubernetes_runs.read(run_dir)
+    if run is not None:
+        resume_in_cluster(run, run_dir, as_json=as_json)
+        return
     plan = store.read_plan(run_dir)
     if plan.is_imported:
         raise UsageError(

@@ -11,15 +11,23 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from groundspeed import run
 from groundspeed.cli import needs, outfit, storage_places
+from groundspeed.errors import TargetError
 from groundspeed.plan import warm_memory_bytes
+from groundspeed.ports import PodPlace
+from groundspeed.probes import cluster_facts
+from groundspeed.probes.cluster_watch import ClusterWatcher
 from groundspeed.probes.host import Host
 from groundspeed.probes.watching import ProcessWatcher
 from groundspeed.record import StorageFacts
 from groundspeed.record.evidence import ProbeLevel
 from groundspeed.store import RunLock, RunStore
 from groundspeed.targets import engines, leases, places
+from groundspeed.targets.generator_job import remove_generators
+from groundspeed.targets.kube_access import ClusterAccess
 from groundspeed.targets.leases import LeaseFile
 from groundspeed.targets.local import Surroundings
 
@@ -29,8 +37,20 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from groundspeed.plan import EnvironmentPlan, Plan
-    from groundspeed.ports import Listener
+    from groundspeed.ports import Listener, Target, Watcher, WatchPoints
+    from groundspeed.record import ClusterFacts
     from groundspeed.storage.placement import Machine
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster that a run is in; `client` is the pod of this process."""
+
+    access: ClusterAccess
+    client: PodPlace
+
+    def look(self, points: WatchPoints) -> ClusterFacts:
+        """Tell what a server runs on. Raises nothing."""
+        return cluster_facts.ask(self.access.api, points, self.client)
 
 
 class SystemClock:
@@ -64,17 +84,24 @@ def describe_storage(path: Path) -> StorageFacts:
 
 
 def run_plan(
-    plan: Plan, run_dir: Path, *, passwords: Mapping[str, str], listener: Listener
+    plan: Plan,
+    run_dir: Path,
+    *,
+    passwords: Mapping[str, str],
+    listener: Listener,
+    cluster: Cluster | None = None,
 ) -> None:
     """Run what remains of a plan into its run directory.
 
     `passwords` are those of given servers, by environment. Raises TargetError, StoreError, and
     KeyboardInterrupt for Ctrl-C, SIGTERM and SIGHUP; in every case nothing of the run is left
-    on the machine but its results.
+    on the machine but its results. In a cluster the caller hears signals, and what is in it stays
+    where the run goes on in another process.
     """
     run_dir = run_dir.absolute()
     with ExitStack() as stack:
-        stack.enter_context(signals_interrupt())
+        if cluster is None:
+            stack.enter_context(signals_interrupt())
         stack.enter_context(RunLock(run_dir.parent))
         store = RunStore(run_dir)
         stack.callback(store.close)
@@ -98,7 +125,18 @@ def run_plan(
             is_warm=is_warm,
             tell=listener.note,
         )
-        fitted = outfit.Outfit(plan, environments, surroundings, passwords, machine)
+        fitted = outfit.Outfit(
+            plan,
+            environments,
+            surroundings,
+            passwords,
+            machine,
+            cluster=None if cluster is None else cluster.access,
+        )
+        watcher: Watcher = ProcessWatcher(ProbeLevel(plan.probes))
+        if cluster is not None:
+            watcher = ClusterWatcher(watcher, cluster.access.api, cluster.client)
+            stack.callback(_leave, cluster, fitted.others_in_cluster(plan), listener)
         run.execute(
             plan,
             run.Crew(
@@ -108,10 +146,27 @@ def run_plan(
                 clock=SystemClock(),
                 listener=listener,
                 host=Host().host_facts(),
-                watcher=ProcessWatcher(ProbeLevel(plan.probes)),
+                watcher=watcher,
                 is_warm=is_warm,
+                look_at_cluster=None if cluster is None else cluster.look,
             ),
         )
+
+
+def _leave(cluster: Cluster, others: Sequence[Target], listener: Listener) -> None:
+    """Remove what this process had no part in: servers of environments that are done with.
+
+    And the load generators; all of it stays where the run goes on in another process.
+    """
+    steps = [target.remove for target in others]
+    job = cluster.access.generator_job
+    if job is not None and not cluster.access.keep():
+        steps.append(lambda: remove_generators(cluster.access.api, job))
+    for step in steps:
+        try:
+            step()
+        except TargetError as error:
+            listener.note(f"left behind: {error.message}; {error.hint}")
 
 
 def may_stay_warm(plan: Plan, host: Host) -> bool:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundspeed.cli import needs, storage_places
+from groundspeed.cli import elsewhere, needs, storage_places
 from groundspeed.cli.checks import Check, State, missing
 from groundspeed.errors import TargetError
 from groundspeed.plan import TargetKind
@@ -30,7 +30,13 @@ def suite_checks(plan: Plan, host: Host, passwords: Mapping[str, str]) -> tuple[
     checks: list[Check] = []
     machine = storage_places.machine_for(plan, host)
     with_replicas = [e for one in plan.environments for e in (one, one.replica) if e]
+    checks += [
+        Check(name="suite", state=State.MISSING, value=line, hint=elsewhere.HINT)
+        for line in elsewhere.in_cluster_only(plan)
+    ]
     for environment in with_replicas:
+        if environment.kind is TargetKind.KUBERNETES:
+            continue
         label = f"environment {environment.name}"
         try:
             checks.append(_environment(label, environment, plan, passwords, machine))

@@ -31,18 +31,49 @@ def load(name_or_path: str, overrides: Sequence[str]) -> tuple[spec.Suite, plan.
     from the directory of the suite. Raises SpecError.
     """
     text, source, folder = _read(name_or_path)
-    suite = _with_absolute_paths(spec.load_suite(text, source=name_or_path, overrides=overrides))
+    suite = _suite_of(text, overrides, name_or_path)
+    scripts = _scripts(suite, folder, name_or_path)
+    profiles = _profiles(suite, folder, name_or_path)
+    return suite, _plan_of(suite, source, scripts, profiles)
+
+
+def load_text(
+    text: str, overrides: Sequence[str], *, name: str, source: str, scripts: Mapping[str, str]
+) -> tuple[spec.Suite, plan.Plan]:
+    """Make the plan of a suite that is no file here; `scripts` are by the names it has for them.
+
+    `name` is what complaints start with. Raises SpecError.
+    """
+    suite = _suite_of(text, overrides, name)
+    return suite, _plan_of(suite, source, scripts, _profiles(suite, Path.cwd(), name))
+
+
+def text_of(name_or_path: str) -> str:
+    """Read a preset or a suite file as it is written. Raises SpecError."""
+    return _read(name_or_path)[0]
+
+
+def _suite_of(text: str, overrides: Sequence[str], name: str) -> spec.Suite:
+    suite = _with_absolute_paths(spec.load_suite(text, source=name, overrides=overrides))
     check_published(suite)
-    made = plan.make_plan(
+    return suite
+
+
+def _plan_of(
+    suite: spec.Suite,
+    source: str,
+    scripts: Mapping[str, str],
+    profiles: Mapping[str, plan.ResolvedProfile],
+) -> plan.Plan:
+    return plan.make_plan(
         suite,
         source=source,
         rng=random.Random(suite.seed),  # noqa: S311 - an order, not a secret; must be repeatable
         groundspeed_version=__version__,
-        scripts=_scripts(suite, folder, name_or_path),
-        profiles=_profiles(suite, folder, name_or_path),
+        scripts=scripts,
+        profiles=profiles,
         engine=_engine(suite),
     )
-    return suite, made
 
 
 def _engine(suite: spec.Suite) -> plan.ResolvedEngine | None:
@@ -117,6 +148,12 @@ def passwords_of_plan(planned: plan.Plan) -> dict[str, str]:
 
 def expected_conninfo(planned: plan.Plan, environment: plan.EnvironmentPlan) -> str:
     """Stand in for the address that is known only when the server runs."""
+    if environment.cluster is not None:
+        service = environment.cluster.service
+        if service is None:
+            # The name of its Service has the name of the run in it.
+            return "host=SERVER user=postgres dbname=groundspeed"
+        return f"host={service.host} port={service.port} user=USER dbname=groundspeed"
     if environment.dsn is None:
         return engines.find(planned.engine).own_address
     if planned.engine != plan.POSTGRES:

@@ -1,8 +1,8 @@
 /*
  * log_reader: reads the per-transaction logs of pgbench (-l), versions 13 to 18, into a histogram.
  *
- *   log_reader [--has-lag] [--has-retries] [--start-us EPOCH_US] [--seconds N] FILE...
- *   log_reader [the same] --follow DIR --prefix PREFIX [--tick-ms 200]
+ *   log_reader [--has-lag] [--has-retries] [--start-us EPOCH_US] [--seconds N] [--second-buckets] FILE...
+ *   log_reader [the same] --follow DIR --prefix PREFIX [--tick-ms 200] [--await-start]
  *
  * What it does. Every line is
  *     client_id transaction_no time script_no time_epoch time_us [schedule_lag] [retries]
@@ -16,6 +16,13 @@
  * With --follow it reads DIR/PREFIX.* while pgbench writes them and gives the pages it has read back to
  * the file system by punching holes, so that a log on /dev/shm never grows, however long the run. It
  * ends when its standard input does: a parent that dies closes it too.
+ *
+ * Logs of several pgbenches, read by one reader each, are to add up to what one reader makes of all.
+ * For that --second-buckets puts the histogram of each second into its line, with the exact sum and
+ * minimum. And all have to count from the same moment, which nobody knows before all have begun: with
+ * --await-start it says only when the log begins (a line "first"), and reads on once a line with the
+ * EPOCH_US of second 0 came on its standard input. A line "?" there says that the log is complete: then
+ * the answer is null where it is empty. Where the input ends before, second 0 is the first line's.
  *
  * What it refuses to do. It deletes no file, and punches none it was given by name. It does not guess:
  * a line which is not as pgbench writes it, a torn last one included, is counted as malformed and
@@ -78,6 +85,7 @@ enum {
     US_PER_SECOND = 1000000,
 };
 
+static const int64_t LATEST_START_US = 1000000000000000000;
 static const uint64_t LARGEST_US = ((uint64_t)1 << LARGEST_BITS) - 1;
 /* With the rest (buffers, the window's ring) this stays under half of the promised 64 MB. */
 static const size_t OPEN_SECONDS_BYTES = 24u << 20;
@@ -113,7 +121,7 @@ struct log_file {
 };
 
 struct reader {
-    bool has_lag, has_retries, has_start;
+    bool has_lag, has_retries, has_start, tells_buckets, is_asked;
     int64_t start_us, last_index_allowed;
     struct log_file *files;
     size_t file_count, file_room;
@@ -143,6 +151,17 @@ static void die(const char *what, const char *which)
 {
     fprintf(stderr, "log_reader: %s%s%s\n", what, which ? ": " : "", which ? which : "");
     exit(2);
+}
+
+static int64_t number_argument(const char *option, const char *text, int64_t least, int64_t most)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < least || value > most) {
+        die("bad number for", option);
+    }
+    return value;
 }
 
 static void complain(struct reader *reader, const char *name)
@@ -340,6 +359,21 @@ static void end_line(struct reader *reader)
     }
 }
 
+/* `buckets` are those of the second; of an empty one they are not looked at. */
+static void print_second_buckets(const struct tally *tally, const uint64_t *buckets)
+{
+    bool any = tally->count != 0;
+    putchar(',');
+    print_u128("sum_us", tally->sum_us);
+    print_or_null("min_us", any, (int64_t)tally->min_us);
+    printf("\"sub_bucket_bits\":%d,", SUB_BUCKET_BITS);
+    if (any) {
+        print_buckets(buckets);
+    } else {
+        fputs("\"buckets\":[]", stdout);
+    }
+}
+
 static void print_second(struct reader *reader, int64_t index, const struct second *second)
 {
     static const unsigned PERCENTS[] = {50, 95, 99};
@@ -348,18 +382,21 @@ static void print_second(struct reader *reader, int64_t index, const struct seco
            ",\"skipped\":%" PRIu64,
            index, tally->count, tally->failed, tally->skipped);
     if (tally->count == 0) {
-        fputs(",\"mean_us\":null,\"p50_us\":null,\"p95_us\":null,\"p99_us\":null,\"max_us\":null}",
+        fputs(",\"mean_us\":null,\"p50_us\":null,\"p95_us\":null,\"p99_us\":null,\"max_us\":null",
               stdout);
     } else {
         double values[3] = {0};
         memset(reader->scratch, 0, sizeof reader->scratch);
         pour(second, reader->scratch);
         percentiles(reader->scratch, tally, 3, PERCENTS, values);
-        printf(",\"mean_us\":%.3f,\"p50_us\":%.1f,\"p95_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%" PRIu64
-               "}",
+        printf(",\"mean_us\":%.3f,\"p50_us\":%.1f,\"p95_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%" PRIu64,
                (double)tally->sum_us / (double)tally->count, values[0], values[1], values[2],
                tally->max_us);
     }
+    if (reader->tells_buckets) {
+        print_second_buckets(tally, reader->scratch);
+    }
+    putchar('}');
     end_line(reader);
 }
 
@@ -1000,8 +1037,9 @@ static bool is_regular(int fd)
 
 /* ------------------------------------------------------- finished files -- */
 
-/* Zero is the earliest first line of all files: threads start apart, and any may be named first. */
-static void find_start(struct reader *reader)
+/* The earliest first line of all files: threads start apart, and any may be named first. INT64_MAX
+ * when there is none yet. */
+static int64_t earliest_us(struct reader *reader)
 {
     int64_t earliest = INT64_MAX;
     for (size_t which = 0; which < reader->file_count; which++) {
@@ -1019,9 +1057,14 @@ static void find_start(struct reader *reader)
             at = newline + 1;
         }
     }
-    if (earliest != INT64_MAX) {
+    return earliest;
+}
+
+static void set_start(struct reader *reader, int64_t start_us)
+{
+    if (start_us != INT64_MAX) {
         reader->has_start = true;
-        reader->start_us = earliest;
+        reader->start_us = start_us;
     }
 }
 
@@ -1037,7 +1080,7 @@ static void read_finished(struct reader *reader, char **names)
         }
     }
     if (!reader->has_start) {
-        find_start(reader);
+        set_start(reader, earliest_us(reader));
     }
     drain(reader, true);
     finish(reader);
@@ -1089,8 +1132,29 @@ static void discover(struct reader *reader, const char *directory, const char *p
     closedir(listing);
 }
 
+/* Takes lines that are heard while a start is awaited: the time of second 0, or a question. */
+static void hear_start(struct reader *reader, const char *heard, size_t length)
+{
+    static char line[32];
+    static size_t used;
+    for (size_t at = 0; at < length && !reader->has_start; at++) {
+        if (heard[at] != '\n') {
+            line[used] = heard[at];
+            used += used < sizeof line - 1;
+            continue;
+        }
+        line[used] = '\0';
+        used = 0;
+        if (strcmp(line, "?") == 0) {
+            reader->is_asked = true;
+        } else {
+            set_start(reader, number_argument("the start", line, 0, LATEST_START_US));
+        }
+    }
+}
+
 /* Sleeps until the tick is over. True: standard input has ended. */
-static bool parent_is_gone(int tick_ms)
+static bool parent_is_gone(struct reader *reader, int tick_ms, bool awaits_start)
 {
     char heard[512];
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -1099,6 +1163,9 @@ static bool parent_is_gone(int tick_ms)
         return false;
     }
     ssize_t got = read(STDIN_FILENO, heard, sizeof heard);
+    if (got > 0 && awaits_start) {
+        hear_start(reader, heard, (size_t)got);
+    }
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
@@ -1109,15 +1176,40 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void follow(struct reader *reader, const char *directory, const char *prefix, int tick_ms)
+/* Says once when the log begins. True: it is known from when to count, or nobody will tell any more. */
+static bool may_read(struct reader *reader, bool ended, bool *said_first)
+{
+    if (reader->has_start || (*said_first && !ended)) {
+        return reader->has_start;
+    }
+    int64_t first_us = earliest_us(reader);
+    bool known = first_us != INT64_MAX;
+    if (!*said_first && (known || reader->is_asked)) {
+        fputs("{", stdout);
+        print_or_null("first_us", known, first_us);
+        fputs("\"type\":\"first\"}", stdout);
+        end_line(reader);
+        *said_first = true;
+    }
+    if (ended) {
+        set_start(reader, first_us);
+    }
+    return ended;
+}
+
+static void follow(struct reader *reader, const char *directory, const char *prefix, int tick_ms,
+                   bool awaits_start)
 {
     /* Ctrl-C reaches the whole foreground group; when this ends is for the parent to say. */
     signal(SIGINT, SIG_IGN);
     int64_t said_ms = monotonic_ms();
-    bool ended = false;
+    bool ended = false, said_first = false;
     while (!ended) {
-        ended = parent_is_gone(tick_ms);
+        ended = parent_is_gone(reader, tick_ms, awaits_start);
         discover(reader, directory, prefix);
+        if (awaits_start && !may_read(reader, ended, &said_first)) {
+            continue;
+        }
         drain(reader, ended);
         if (!ended && monotonic_ms() - said_ms >= 1000) {
             said_ms = monotonic_ms();
@@ -1128,17 +1220,6 @@ static void follow(struct reader *reader, const char *directory, const char *pre
 }
 
 /* ------------------------------------------------------------------- main -- */
-
-static int64_t number_argument(const char *option, const char *text, int64_t least, int64_t most)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value < least || value > most) {
-        die("bad number for", option);
-    }
-    return value;
-}
 
 static void raise_file_limit(void)
 {
@@ -1155,11 +1236,13 @@ int main(int argc, char **argv)
         {"has-lag", no_argument, NULL, 'l'},         {"has-retries", no_argument, NULL, 'r'},
         {"follow", required_argument, NULL, 'f'},    {"prefix", required_argument, NULL, 'p'},
         {"tick-ms", required_argument, NULL, 't'},   {"start-us", required_argument, NULL, 's'},
-        {"seconds", required_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
+        {"seconds", required_argument, NULL, 'n'},   {"second-buckets", no_argument, NULL, 'b'},
+        {"await-start", no_argument, NULL, 'a'},     {NULL, 0, NULL, 0},
     };
     static struct reader reader; /* zeroed, and too large for a stack */
     const char *directory = NULL, *prefix = NULL;
     int tick_ms = 200, option;
+    bool awaits_start = false;
     reader.last_index_allowed = DEFAULT_SECONDS + SLACK_SECONDS;
     reader.oldest = reader.newest = -1;
     reader.first_us = INT64_MAX;
@@ -1176,9 +1259,11 @@ int main(int argc, char **argv)
         case 'p': prefix = optarg; break;
         case 't': tick_ms = (int)number_argument("--tick-ms", optarg, 1, 60000); break;
         case 's':
-            reader.start_us = number_argument("--start-us", optarg, 0, 1000000000000000000);
+            reader.start_us = number_argument("--start-us", optarg, 0, LATEST_START_US);
             reader.has_start = true;
             break;
+        case 'b': reader.tells_buckets = true; break;
+        case 'a': awaits_start = true; break;
         case 'n':
             reader.last_index_allowed =
                 number_argument("--seconds", optarg, 0, 1000000000) + SLACK_SECONDS;
@@ -1189,11 +1274,14 @@ int main(int argc, char **argv)
     if ((directory == NULL) != (prefix == NULL) || (directory == NULL) == (optind == argc)) {
         die("give FILE..., or --follow DIR with --prefix PREFIX", NULL);
     }
+    if (awaits_start && (directory == NULL || reader.has_start)) {
+        die("--await-start is for --follow without --start-us", NULL);
+    }
     raise_file_limit();
     if (directory == NULL) {
         read_finished(&reader, argv + optind);
     } else {
-        follow(&reader, directory, prefix, tick_ms);
+        follow(&reader, directory, prefix, tick_ms, awaits_start);
     }
     return reader.exit_code;
 }

@@ -97,6 +97,7 @@ def _set_up(plan: Plan, crew: Crew, name: str) -> EnvironmentState:
     state.tool_version = target.program_version(engines.load_tool(plan.engine).program)
     state.server = target.server_facts()
     state.storage = target.storage_facts()
+    state.look_at_cluster(crew, target)
     target.prepare(plan.trials[0].cell.scale)
     return state
 

@@ -139,10 +139,11 @@ class Attempt:
         self._target.start()
 
     def _check(self) -> None:
-        self._cautions += doubts.of_circumstances(
-            self._state.storage, self._crew.host, self._dataset_bytes
-        )
         self._cautions += self._target.check()
+        self._state.look_at_cluster(self._crew, self._target)
+        self._cautions += doubts.of_circumstances(
+            self._state.storage, self._crew.host, self._dataset_bytes, self._state.cluster
+        )
         if self._state.upkeep.is_due:
             self._state.server = self._target.server_facts()
             self._checkpoint()
@@ -207,6 +208,7 @@ class Attempt:
         )
         # First: it takes milliseconds, and its figures are of the time since the statistics reset.
         self._storage_work = self._target.storage_work()
+        self._cautions += result.cautions
         if watch is not None:
             self._keep_seen(watch.end())
         if self._storage_work is not None:
@@ -218,7 +220,10 @@ class Attempt:
 
     def _keep_seen(self, seen: Seen) -> None:
         self._evidence = seen.evidence
-        self._cautions += doubts.of_absent(seen.evidence, self._state.storage, self._state.server)
+        state = self._state
+        self._cautions += doubts.of_absent(
+            seen.evidence, state.storage, state.server, state.cluster
+        )
         self._crew.store.write_series(self._trial.trial_id, self._number, seen.series)
 
     def _verify(self, result: LoadResult, pace: Pace) -> Outcome:
@@ -262,6 +267,7 @@ class Attempt:
                 server=self._state.server,
                 host=self._crew.host,
                 storage=self._state.storage,
+                cluster=self._state.cluster,
                 reset=self._state.upkeep.method(self._target.reset_method),
             ),
             cautions=tuple(dict.fromkeys(self._cautions)),

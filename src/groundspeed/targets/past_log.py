@@ -10,7 +10,7 @@ import msgspec
 from groundspeed import native
 from groundspeed.errors import UsageError
 from groundspeed.record import LogTotals, SecondRow
-from groundspeed.targets.load import LogAnswer
+from groundspeed.targets.log_reading import LogAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groundspeed.errors import TargetError
 from groundspeed.targets import redis_programs, redis_tools
 from groundspeed.targets.redis_embedded import EmbeddedRedis
 from groundspeed.targets.redis_given import GivenRedis
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from groundspeed.plan import EnvironmentPlan
+    from groundspeed.ports import Target
     from groundspeed.storage.placement import Placement
     from groundspeed.targets.emulation import EmulatedDevice
     from groundspeed.targets.engines import Second
+    from groundspeed.targets.kube_access import ClusterAccess
     from groundspeed.targets.local import Surroundings
     from groundspeed.targets.redis_programs import Program
     from groundspeed.targets.redis_tools import RedisTools
@@ -49,6 +52,14 @@ class RedisMaker:
         """Make the target of a given server."""
         tools = self._tools(environment, None, asks_for_password=password is not None)
         return GivenRedis(environment, password, tools, self._with)
+
+    def in_cluster(self, environment: EnvironmentPlan, access: ClusterAccess) -> Target:
+        """Refuse it, as suites are: none is made in a cluster yet. Raises TargetError."""
+        del access
+        raise TargetError(
+            f"{environment.name}: in Kubernetes only postgres is measured",
+            "name the address of the server with target: server",
+        )
 
     def _tools(
         self, environment: EnvironmentPlan, server: Path | None, *, asks_for_password: bool

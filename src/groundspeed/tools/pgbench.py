@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundspeed.plan import Command
+from groundspeed.tools import spread
 from groundspeed.tools.load_tool import ProgressLine
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     serialization_failure_count: int | None = None
     deadlock_failure_count: int | None = None
     latency_limit_s: float | None = None
+    # How many ran at the same time, with a share of clients and threads each.
+    generator_count: int = 1
 
 
 def _field(text: str, pattern: str) -> str | None:
@@ -184,7 +187,15 @@ def _count(stdout: str, pattern: str) -> int | None:
 
 
 def parse(stdout: str) -> Report:
-    """Read pgbench's final report. Raises ValueError naming the line it lacks."""
+    """Read pgbench's final report; of several together (`spread.join_reports`) their sum.
+
+    Raises ValueError naming the line it lacks.
+    """
+    reports = [_parse(part) for part in spread.split_reports(stdout)]
+    return reports[0] if len(reports) == 1 else spread.added(reports)
+
+
+def _parse(stdout: str) -> Report:
     duration = _field(stdout, r"duration: (\d+) s")
     tries = _field(stdout, r"maximum number of tries: (\d+)")
     serial = _field(stdout, r"number of serialization failures: (\d+)")
@@ -246,6 +257,7 @@ def workload_of(transaction_type: str) -> str | None:
 def mismatches(trial: Trial, workload: WorkloadPlan, report: Report) -> tuple[str, ...]:
     """Compare what was asked with what pgbench says it did; a phrase for each difference."""
     cell = trial.cell
+    threads = spread.thread_shares(cell.clients, cell.threads, report.generator_count)
     if workload.script is None:
         transaction_type = _TRANSACTION_TYPES[workload.name]
         did_type = report.transaction_type
@@ -258,7 +270,7 @@ def mismatches(trial: Trial, workload: WorkloadPlan, report: Report) -> tuple[st
         ("scale", cell.scale, report.scale),
         ("protocol", trial.protocol, report.query_mode),
         ("clients", cell.clients, report.clients),
-        ("threads", cell.threads, report.threads),
+        ("threads", sum(threads), report.threads),
         ("duration", trial.duration_s, report.duration_s),
     ]
     if report.max_tries is not None:

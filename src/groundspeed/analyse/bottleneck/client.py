@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundspeed.analyse.bottleneck import outside, processor, remedies
+from groundspeed.analyse.bottleneck import outside, pods, processor, remedies
 from groundspeed.analyse.bottleneck.places import Place
 from groundspeed.analyse.bottleneck.suspects import Suspect
 from groundspeed.analyse.diagnosis import Bottleneck, Clue
@@ -19,10 +19,12 @@ def bound(scene: Scene) -> Suspect | None:
         return None
     cpu = scene.host.cpu
     taken = 0.0 if outside.link_is_full(scene) else scene.share(Place.ANSWER)
+    held = pods.load_clues(scene)
     clues = [_outside(scene)]
     if cpu.load_thread_ratio is not None:
         name = "of one core is what the load tool's busiest thread burns"
         clues.insert(0, _seen(name, cpu.load_thread_ratio, "ratio"))
+    clues[:0] = held
     if cpu.load_cpu_count is not None:
         clues.append(_seen("cores burnt by the load tool", cpu.load_cpu_count, "count"))
     if cpu.server_cpu_count is not None:
@@ -31,9 +33,13 @@ def bound(scene: Scene) -> Suspect | None:
         bottleneck=Bottleneck.CLIENT,
         score=min(1.0, processor.split(scene).load + taken),
         clues=tuple(clues),
-        remedy=remedies.CLIENT if scene.serving is None else remedies.CLIENT_TOOL,
-        counted=cpu.load_thread_ratio is not None,
+        remedy=pods.LOAD_REMEDY if held else _remedy(scene),
+        counted=bool(held) or cpu.load_thread_ratio is not None,
     )
+
+
+def _remedy(scene: Scene) -> str:
+    return remedies.CLIENT if scene.serving is None else remedies.CLIENT_TOOL
 
 
 def network(scene: Scene) -> Suspect | None:

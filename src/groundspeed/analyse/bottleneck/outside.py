@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from groundspeed.analyse.bottleneck import pods
 from groundspeed.analyse.bottleneck.places import Place
 
 if TYPE_CHECKING:
@@ -74,11 +75,10 @@ def link_is_full(scene: Scene) -> bool:
 
 def thread_saturation(scene: Scene) -> float:
     """How far the load tool's busiest thread is from keeping up; 0..1."""
-    cpu = scene.host.cpu if scene.host is not None else None
-    if cpu is None:
-        return 0.0
-    busy = cpu.load_thread_ratio
+    # One that is held back is never idle, however little it burns.
+    held = pods.load_held_ratio(scene)
+    busy = scene.host.cpu.load_thread_ratio if scene.host is not None else None
     if busy is None:
-        return 0.0
+        return held
     span = _BUSY_THREAD_RATIO - _IDLE_THREAD_RATIO
-    return min(1.0, max(0.0, (busy - _IDLE_THREAD_RATIO) / span))
+    return max(held, min(1.0, max(0.0, (busy - _IDLE_THREAD_RATIO) / span)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from groundspeed.analyse.bottleneck import device, outside, remedies
+from groundspeed.analyse.bottleneck import device, outside, pods, remedies
 from groundspeed.analyse.bottleneck.places import Place
 from groundspeed.analyse.bottleneck.suspects import Suspect
 from groundspeed.analyse.diagnosis import Bottleneck, Clue
@@ -180,6 +180,8 @@ def _core_clues(cpu: CpuWork) -> list[Clue]:
 
 def starved(scene: Scene) -> Suspect | None:
     """CPU-starved: the server wants processors that it is not given."""
+    if scene.record.provenance.cluster is not None:
+        return pods.starved(scene)
     if scene.host is None:
         return None
     cpu, group = scene.host.cpu, scene.host.group

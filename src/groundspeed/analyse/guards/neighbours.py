@@ -21,20 +21,41 @@ class _Kind(NamedTuple):
     """A share of all cores that was not ours, from which on it is told, and its words."""
 
     code: str
-    share: Callable[[CpuWork], float | None]
+    share: Callable[[MeasuredTrial, CpuWork], float | None]
     most_ratio: float
     words: str
 
 
-def _others(cpu: CpuWork) -> float | None:
+def _others(trial: MeasuredTrial, cpu: CpuWork) -> float | None:
     if cpu.other_cpu_count is None or cpu.core_count < 1:
         return None
-    return cpu.other_cpu_count / cpu.core_count
+    ours_count = _pods_cpu_count(trial)
+    return None if ours_count is None else max(cpu.other_cpu_count - ours_count, 0) / cpu.core_count
+
+
+def _pods_cpu_count(trial: MeasuredTrial) -> float | None:
+    """Cores of pods of the run beside the one that looked, on its node; None where not known.
+
+    From inside a pod the processes of a server and of generators look like anybody's.
+    """
+    facts = trial.record.provenance.cluster
+    if facts is None:
+        return 0.0
+    evidence = trial.record.evidence
+    work = None if evidence is None else evidence.cluster
+    if work is None or facts.client is None or facts.server is None:
+        return None
+    here = facts.client.node.name
+    pods = [work.server] if facts.server.node.name == here else []
+    if here in facts.load_nodes:
+        pods += work.generators
+    counts = [None if pod is None else pod.cpu_count for pod in pods]
+    return None if None in counts else sum(count for count in counts if count is not None)
 
 
 _KINDS = (
     _Kind("noisy-neighbours", _others, 0.05, "other processes burnt"),
-    _Kind("steal", lambda cpu: cpu.steal_ratio, 0.02, "the hypervisor gave others"),
+    _Kind("steal", lambda _, cpu: cpu.steal_ratio, 0.02, "the hypervisor gave others"),
 )
 
 
@@ -50,7 +71,7 @@ def neighbour_findings(
                 share
                 for trial in measured
                 if (host := host_of(trial)) is not None
-                and (share := kind.share(host.cpu)) is not None
+                and (share := kind.share(trial, host.cpu)) is not None
             ]
             trials.setdefault(cell.environment, []).extend(shares)
             if shares:
