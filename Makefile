@@ -3,13 +3,16 @@
 SHELL := /bin/sh
 VENV := .venv
 SOURCES_OF_BUILD := pyproject.toml setup.py tools/setup.sh $(wildcard src/groundspeed/native/*.[ch])
-.PHONY: demo test check bench bench-fidelity bench-provoked bench-verdict docs lock clean
+.PHONY: demo test test-k8s check bench bench-fidelity bench-provoked bench-verdict docs lock clean
 
 demo: $(VENV)/.ready-run  ## Measure PostgreSQL on three storage backends and report.
 	$(VENV)/bin/groundspeed run quick --yes
 
 test: check  ## Lint, types and all tests.
 	$(VENV)/bin/pytest -n 4 --dist worksteal
+
+test-k8s: $(VENV)/.ready-dev  ## Tests on a real Kubernetes: that of KUBECONFIG, or one that is started here.
+	tools/test_k8s.sh
 
 check: $(VENV)/.ready-dev  ## Lint and types.
 	$(VENV)/bin/ruff check .
@@ -32,8 +35,10 @@ bench-verdict: $(VENV)/.ready-bench  ## Print how often verdicts are wrong, and 
 	  $(if $(MEASURE),"matrix early runs/verdict" "matrix truth runs/verdict --minutes 60",matrix); do \
 	  echo; echo "== $$part"; $(VENV)/bin/python -m bench.verdict.$$part || failed=1; done; exit $$failed
 
-docs: $(VENV)/.ready-run  ## Write the suite reference from the models.
+docs: $(VENV)/.ready-run  ## Write the suite reference and the rendered example for Kubernetes.
 	$(VENV)/bin/python tools/suite_reference.py > docs/suite.md
+	$(VENV)/bin/groundspeed k8s render deploy/kustomize/base/suite.yaml --run-id nightly \
+	  > deploy/kustomize/base/run.yaml
 
 lock: $(VENV)/.ready-dev  ## Choose versions anew: names, versions and hashes, nothing else.
 	tools/lock.sh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ from tests.server.provoked import confusion
 
 if TYPE_CHECKING:
     import pytest
+
+# They want a cluster, which `make test-k8s` brings.
+collect_ignore = [] if "GROUNDSPEED_K8S_IMAGE" in os.environ else ["k8s"]
 
 
 def pytest_configure() -> None:

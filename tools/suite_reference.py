@@ -28,6 +28,15 @@ SECTIONS = (
     ("EmbeddedEnvironment", "environments.NAME, target embedded"),
     ("Storage", "environments.NAME.storage"),
     ("ServerEnvironment", "environments.NAME, target server"),
+    ("KubernetesEnvironment", "environments.NAME, target kubernetes"),
+    ("ClusterStorage", "environments.NAME.storage and wal_storage, target kubernetes"),
+    ("Gp3", "environments.NAME.storage.gp3"),
+    ("Longhorn", "environments.NAME.storage.longhorn"),
+    ("Weka", "environments.NAME.storage.weka"),
+    ("LocalVolume", "environments.NAME.storage.local"),
+    ("Resources", "environments.NAME.resources"),
+    ("Placement", "environments.NAME.placement"),
+    ("Service", "environments.NAME.service"),
     ("ScriptWorkload", "workloads, a script of your own"),
     ("Measure", "measure"),
     ("Bound", "measure.bound"),
@@ -48,7 +57,8 @@ def kind(schema: dict[str, Any]) -> str:
     elif "$ref" in schema:
         text = f"`{schema['$ref'].rpartition('/')[2]}`"
     elif "enum" in schema or "const" in schema:
-        text = ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+        values = schema.get("enum", [schema.get("const")])
+        text = ", ".join(f"`{'true' if value is True else value}`" for value in values)
     elif schema.get("type") == "array":
         text = f"list of {kind(schema['items'])}"
     elif schema.get("type") == "object":

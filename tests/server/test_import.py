@@ -16,7 +16,7 @@ from groundspeed.plan import Cell, Trial, WorkloadPlan
 from groundspeed.ports import LoadResult
 from groundspeed.record import Measured
 from groundspeed.targets import installation, process
-from groundspeed.targets.load import _Reader
+from groundspeed.targets.log_reading import LogFollower
 from groundspeed.tools import pgbench
 from groundspeed.tools.load_tool import Pace
 from groundspeed.tools.pgbench_load import PgbenchLoad
@@ -94,7 +94,7 @@ def run_pgbench(given: Given, conninfo: str, asked: Trial, directory: Path) -> W
 
 def as_recorded(wrote: Wrote, asked: Trial) -> tuple[Measured, list[SecondRow]]:
     """Take report and log as a run does; the reader eats the log."""
-    reader = _Reader(wrote.directory, asked)
+    reader = LogFollower(wrote.directory, asked)
     try:
         totals = reader.finish()
     finally:

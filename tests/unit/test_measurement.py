@@ -54,7 +54,7 @@ def totals_of(values_us: Sequence[int], **changes: object) -> LogTotals:
         retried=0,
         retries=0,
         sum_us=sum(values_us),
-        sum_squares_us2=float(sum(value**2 for value in values_us)),
+        sum_squares_us2=sum(value**2 for value in values_us),
         min_us=min(values_us, default=None),
         max_us=max(values_us, default=None),
         first_us=1_700_000_000_000_000,

@@ -13,6 +13,8 @@ def test_the_presets_are_those_promised() -> None:
         "durability-postgres",
         "durability-redis",
         "endurance",
+        "kubernetes-gp3-weka",
+        "kubernetes-longhorn",
         "matrix-39",
         "quick",
         "redis-persistence",

@@ -9,8 +9,11 @@ from groundspeed import plan as plans
 from groundspeed import spec, store
 from groundspeed.cli.main import main
 from tests.examples import make_measured, make_record
+from tests.kube_server import KubeServer
+from tests.unit.cli.cluster import SUITE, Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from groundspeed.record import Outcome
@@ -52,6 +55,19 @@ class Done(NamedTuple):
 
 class Groundspeed(Protocol):
     def __call__(self, *arguments: str) -> Done: ...
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A cluster that the kubeconfig names, and a suite for it as s.yaml."""
+    with KubeServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig()))
+        results = tmp_path / "claim"
+        results.mkdir()
+        (tmp_path / "s.yaml").write_text(SUITE)
+        played = Cluster(server, results)
+        yield played
+        played.close()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from groundspeed.errors import TargetError
 from tests.unit.native.plain_log import (
     assert_seconds_agree,
     assert_total_agrees,
+    buckets_of,
     read_files,
     read_plainly,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START_S = 1_731_234_567
+FOLLOW = ("--follow", "/tmp", "--prefix", "x")
 WORDS = (b"failed", b"serialization", b"deadlock", b"skipped")
 GARBAGE = (
     *(b"", b" ", b"\r", b"\0\0\0", b"0 0 1 0 1731234567", b"0 0 1 0 1731234567 5 6 7 8 9"),
@@ -119,6 +121,26 @@ def test_words_lag_and_retries_are_counted_as_pgbench_counts_them(
     assert answer.seconds[0]["skipped"] == 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_seconds_with_their_buckets_are_the_same_seconds(
+    reader: Path, tmp_path: Path, seed: int
+) -> None:
+    """Densely counted, sparsely, and mostly empty; each tells all that its figures come from."""
+    dice = random.Random(seed)
+    logs = [random_log(dice, 6_000, (10_000, 300, 1)[seed], lag=False, retries=False)]
+    paths = write_logs(tmp_path, logs)
+    plain = read_plainly(logs)
+    without, told = read_files(reader, paths), read_files(reader, paths, "--second-buckets")
+    assert told.total == without.total
+    for index, row in told.seconds.items():
+        values = plain.seconds.get(index, [])
+        assert row.pop("buckets") == buckets_of(values)
+        assert row.pop("sum_us") == sum(values)
+        assert row.pop("min_us") == min(values, default=None)
+        assert row.pop("sub_bucket_bits") == told.total["sub_bucket_bits"]
+    assert told.seconds == without.seconds
+
+
 def test_a_stall_is_a_zero_and_not_a_hole(reader: Path, tmp_path: Path) -> None:
     log = b"0 1 10 0 1731234567 5\n0 2 10 0 1731234570 5\n"
     answer = read_files(reader, write_logs(tmp_path, [log]))
@@ -193,7 +215,8 @@ def test_finished_files_are_left_as_they_are(reader: Path, shm: Path) -> None:
     "arguments",
     [
         *([], ["--follow", "/tmp"], ["--prefix", "x"], ["--no-such-option", "file"]),
-        *(["--follow", "/tmp", "--prefix", "x", "file"], ["--seconds", "many", "file"]),
+        *([*FOLLOW, "file"], ["--seconds", "many", "file"]),
+        *(["--await-start", "file"], [*FOLLOW, "--await-start", "--start-us=1"]),
     ],
 )
 def test_a_wrong_command_line_exits_with_2(reader: Path, arguments: list[str]) -> None:

@@ -57,6 +57,18 @@ class Follower:
                 return
         raise AssertionError("the reader ended early")
 
+    def tell(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def first_us(self) -> int | None:
+        """What it says of when the log begins."""
+        self.read_until(lambda row: row["type"] == "first")
+        told = json.loads(self.lines.pop())
+        assert told == {"type": "first", "first_us": told["first_us"]}
+        return told["first_us"]
+
     def read_until_count(self, count: int) -> None:
         self.read_until(lambda row: row["type"] == "so_far" and row["count"] >= count)
 
@@ -185,6 +197,69 @@ def test_what_came_before_the_end_is_read_after_it(
     answer = follower.end()
     assert answer.total["count"] == 5
     assert answer.total["sum_us"] == 1250
+
+
+def test_one_of_several_counts_from_when_it_is_told(
+    follow: Callable[..., Follower], shm: Path
+) -> None:
+    """Until then nothing is read, and nothing freed: what was before is in second -1."""
+    follower = follow("--await-start", "--second-buckets")
+    (shm / "run.1").write_bytes(lines_of(range(4)))
+    assert follower.first_us() == START_S * 10**6 + 9
+    # All that it says has been read: it reads no line before it is told.
+    blocks = (shm / "run.1").stat().st_blocks
+    assert blocks > 0
+    follower.tell(b"%d" % (START_S + 1))
+    follower.tell(b"000000\n")
+    follower.read_until_count(4)
+    answer = follower.end()
+    assert [row["count"] for row in answer.seconds.values()] == [1, 1, 1, 1]
+    assert list(answer.seconds) == [-1, 0, 1, 2]
+    assert answer.seconds[2]["buckets"] == [[250, 1]]
+    assert answer.total["start_us"] == (START_S + 1) * 10**6
+
+
+def test_an_empty_log_is_told_when_it_is_asked_for(
+    follow: Callable[..., Follower], shm: Path
+) -> None:
+    follower = follow("--await-start")
+    (shm / "run.1").write_bytes(b"no line of pgbench\n0 1 2")
+    follower.tell(b"?\n")
+    assert follower.first_us() is None
+    answer = follower.end()
+    assert (answer.total["count"], answer.total["malformed"]) == (0, 2)
+
+
+def test_a_question_is_answered_by_what_is_there(
+    follow: Callable[..., Follower], shm: Path
+) -> None:
+    """Told only once, whether it was asked before or after it was seen."""
+    (shm / "run.1").write_bytes(lines_of(range(2, 3)))
+    (shm / "run.1.1").write_bytes(lines_of(range(1, 2)))
+    follower = follow("--await-start")
+    follower.tell(b"?\n")
+    assert follower.first_us() == (START_S + 1) * 10**6 + 9
+    follower.tell(b"?\n%d000000\n" % START_S)
+    answer = follower.end()
+    assert [row["count"] for row in answer.seconds.values()] == [0, 1, 1]
+
+
+def test_who_is_never_told_counts_from_the_first_line(
+    follow: Callable[..., Follower], shm: Path
+) -> None:
+    follower = follow("--await-start")
+    (shm / "run.1").write_bytes(lines_of(range(3)))
+    assert follower.first_us() == START_S * 10**6 + 9
+    answer = follower.end()
+    assert [row["count"] for row in answer.seconds.values()] == [1, 1, 1]
+    assert answer.total["start_us"] == START_S * 10**6 + 9
+
+
+def test_a_start_that_is_no_number_is_refused(follow: Callable[..., Follower]) -> None:
+    follower = follow("--await-start")
+    follower.tell(b"soon\n")
+    follower.process.communicate(timeout=30)
+    assert follower.process.returncode == 2
 
 
 def test_no_file_at_all_is_an_empty_total(follow: Callable[..., Follower]) -> None:

@@ -1,0 +1,35 @@
+"""What a user sees when a cluster cannot do what is asked: one line of what, one of what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.k8s.lab import Lab
+
+TROUBLES: dict[str, tuple[dict[str, Any], str]] = {
+    "no node has so many cores": ({"resources": {"cpu": 500, "memory": "384MiB"}}, "cpu"),
+    "an image that is nowhere": ({"image": "nowhere.invalid/none:18"}, "image"),
+    "a class that is not there": ({"storage": {"class": "nope", "size": "1GiB"}}, "nope"),
+    "too little memory": ({"resources": {"cpu": 1, "memory": "8MiB"}}, "memory"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_trouble_is_told(lab: Lab, trouble: str) -> None:
+    change, told = TROUBLES[trouble]
+    environments = {
+        name: lab.environment("postgres", name, number) | change
+        for number, name in enumerate(("one", "two"))
+    }
+    suite = lab.suite("troubled", environments=environments, repeats=1)
+    done = lab.groundspeed("run", suite, *lab.run_options())
+    assert done.returncode == 4, done.stderr
+    (what,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert told in what.lower()
+    assert "hint: " in done.stderr
+    if (lab.directory / "runs").exists():
+        assert lab.groundspeed("clean", "--run", lab.run_id(), "--discard").returncode == 0
+    assert lab.left() == set()
