@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # So long a condition may take before the test is given up; no figure of a result.
 PATIENCE_S = 300
+# More than groundspeed has connections of its own.
+CLIENTS = 3
 # What every namespace has without anybody's doing.
 GIVEN = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
 
@@ -141,7 +143,7 @@ class Lab:
             },
             "vary": ["storage"],
             "workloads": ["simple-update"],
-            "clients": [3],
+            "clients": [CLIENTS],
             "scale": 1,
             "measure": {"duration": duration, "warm_up": "1s", "repeats": repeats},
             **changes,
@@ -259,7 +261,7 @@ class Lab:
             time.sleep(0.25)
 
     def wait_for_load(self, environment: str) -> None:
-        """Wait until the clients of a trial work in the server of an environment."""
+        """Wait until the clients of a trial, three of them, work in an environment's server."""
         # Each backend says in its title whose it is.
         pod = self.pod("server", environment=environment)
         name = pod["metadata"]["name"]
@@ -269,7 +271,7 @@ class Lab:
 
         def is_busy() -> bool:
             text = self.kubectl("exec", name, "--", "sh", "-c", titles, check=False).strip()
-            return text.isdigit() and int(text) > 0
+            return text.isdigit() and int(text) >= CLIENTS
 
         self.wait(f"load on {environment}", is_busy)
 

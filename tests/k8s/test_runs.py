@@ -23,7 +23,8 @@ def test_a_suite_runs_to_a_verdict_and_leaves_nothing(lab: Lab, cluster: str) ->
     assert "two" in done.stdout
     facts = lab.measured()[0].provenance.cluster
     assert facts is not None
-    assert facts.node
+    assert facts.server is not None
+    assert facts.server.node.name
     classes = {r.provenance.storage.label for r in lab.measured() if r.provenance.storage}
     assert len(classes) == 2
     run_id = lab.run_id()
@@ -48,8 +49,8 @@ def test_a_run_that_is_going_on_is_ended_and_removed_whole(lab: Lab) -> None:
     assert lab.left() == set()
 
 
-def test_the_same_run_is_not_started_twice(lab: Lab) -> None:
-    suite = lab.suite("once", repeats=1, duration="2s")
+def test_what_is_rendered_passes_a_server_side_dry_run(lab: Lab) -> None:
+    suite = lab.suite("rendered")
     rendered = lab.groundspeed(
         "k8s", "render", suite, "--namespace", lab.namespace, "--run-id", "nightly"
     )

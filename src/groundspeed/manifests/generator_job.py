@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 GENERATOR_CONTAINER = "generator"
 # They hold nothing that has to be put away.
 _GRACE_S = 10
-# Of each of them: one that is lost costs a trial, and is made again.
-_BACKOFF_LIMIT = 6
+# For each of them: one that is lost costs a trial, and is made again. Not as backoffLimitPerIndex:
+# with that a failed pod stays until its successor is there (seen with Kubernetes 1.34), and a
+# namespace that is deleted, in which none can be made, would wait for it for ever.
+_BACKOFF_LIMIT_EACH = 6
 
 
 def generator_name(run_id: str) -> str:
@@ -75,7 +77,7 @@ def generator_job(
             "completionMode": "Indexed",
             "completions": plan.generator_count,
             "parallelism": plan.generator_count,
-            "backoffLimitPerIndex": _BACKOFF_LIMIT,
+            "backoffLimit": _BACKOFF_LIMIT_EACH * plan.generator_count,
             # Never two of one number.
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": failure_policy(GENERATOR_CONTAINER, ()),

@@ -270,6 +270,8 @@ def wait_until_ended() -> int:
     """
     awaited = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    # Who ended before that is not told of any more.
+    _reap()
     while (number := signal.sigwait(awaited)) == signal.SIGCHLD:
         _reap()
     # Not 0: a Job counts that as done, and would not replace a pod that was evicted.

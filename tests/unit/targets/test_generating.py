@@ -219,8 +219,9 @@ def test_what_keeps_a_container_takes_in_who_has_no_parent() -> None:
         # Children of children that end come to us, as to the first process.
         "ctypes.CDLL(None).prctl(36, 1)\n"
         "from groundspeed.targets import generating\n"
-        "orphaned = subprocess.run(['sh', '-c', 'sleep 0.2 & echo $!'], stdout=subprocess.PIPE)\n"
-        "print(int(orphaned.stdout), flush=True)\n"
+        "script = 'sleep 0.2 >/dev/null & echo $!'\n"
+        "orphaned = subprocess.check_output(['sh', '-c', script])\n"
+        "print(int(orphaned), flush=True)\n"
         "sys.exit(generating.wait_until_ended())\n"
     )
     with held_back(signal.SIGTERM):
