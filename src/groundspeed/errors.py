@@ -22,6 +22,8 @@ class ExitCode(IntEnum):
     CONFOUNDED = 8
     MISTAKES_FOUND = 9
     PROMISE_BROKEN = 10
+    # Of the runner in a cluster: its Job makes no further pod for this one.
+    UNAVAILABLE = 11
     # As a shell reports a process ended by SIGINT: what callers of a benchmark script expect.
     INTERRUPTED = 130
 
@@ -60,6 +62,12 @@ class TargetError(GroundspeedError):
     """The server, the machine or the load tool cannot do what was asked."""
 
     exit_code = ExitCode.TARGET
+
+
+class UnavailableError(TargetError):
+    """What was asked for cannot be had there: neither waiting nor trying again helps."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class StoreError(GroundspeedError):

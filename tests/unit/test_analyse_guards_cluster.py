@@ -24,7 +24,7 @@ from tests.clustered import (
     make_work,
 )
 from tests.examples import make_provenance, make_storage
-from tests.unit.guarded import evidence, guarded, side_by_side
+from tests.unit.guarded import evidence, guarded, host_work, side_by_side
 
 if TYPE_CHECKING:
     from groundspeed.analyse.diagnosis import GuardFinding
@@ -83,6 +83,30 @@ def test_where_the_place_is_compared_it_is_no_caution(vary: tuple[str, ...]) -> 
     facts = make_cluster(client=make_pod(make_node(), name="runner"))
 
     assert found_in(facts, make_cluster(), vary=vary) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "server_cpu_count", "told"),
+    [
+        # From inside a pod the server on the same node looks like anybody's process.
+        (DATABASE_NODE, 2.9, []),
+        (DATABASE_NODE, 1.0, ["noisy-neighbours"]),
+        # Unknown how much of it was the server's: nobody is accused.
+        (DATABASE_NODE, None, []),
+        (LOAD_NODE, 2.9, ["noisy-neighbours"]),
+    ],
+)
+def test_pods_of_the_run_are_no_noisy_neighbours(
+    node: str, server_cpu_count: float | None, told: list[str]
+) -> None:
+    facts = make_cluster(client=make_pod(make_node(node), name="runner"))
+    server = msgspec.structs.replace(make_container("pg-0", 0.0), cpu_count=server_cpu_count)
+    seen = msgspec.structs.replace(
+        evidence(host=host_work(other_cpu_count=3.0)), cluster=make_work(server=server)
+    )
+    records = side_by_side({"a": in_cluster(facts)}, seen={"a": seen})
+    noisy = [one.code for one in guarded(records) if one.kind is GuardKind.SANITY]
+    assert [code for code in noisy if code == "noisy-neighbours"] == told
 
 
 def test_generators_are_the_load_and_not_the_runner() -> None:

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from groundspeed.deciding import remaining
+from groundspeed.errors import UnavailableError
 from groundspeed.kube.api import KubeError
 from groundspeed.manifests.naming import Ref, run_name
 from groundspeed.store import read_records
@@ -52,6 +53,9 @@ class Succession:
         if self.is_lease_lost:
             return True
         if not self.is_unfinished():
+            return False
+        if isinstance(sys.exception(), UnavailableError):
+            # By its exit code the Job knows that another pod would fail as this one does.
             return False
         # Servers are let go of while an exception is on its way, or when a pass is at its end.
         if self.is_interrupted or sys.exception() is not None:

@@ -36,7 +36,13 @@ _BACKOFF_LIMIT = 6
 # An estimate is rough, and a run that goes on measures some trials twice.
 _DEADLINE_RATIO, _DEADLINE_MORE_S = 3, 3600
 # Wrong as asked, or at its end: another pod would find the same.
-_FINAL = (ExitCode.USAGE, ExitCode.SPEC, ExitCode.TRIALS_FAILED, ExitCode.CONFOUNDED)
+_FINAL = (
+    ExitCode.USAGE,
+    ExitCode.SPEC,
+    ExitCode.TRIALS_FAILED,
+    ExitCode.CONFOUNDED,
+    ExitCode.UNAVAILABLE,
+)
 # As a shell tells SIGTERM: it came before groundspeed could take it.
 _TERMINATED = 128 + 15
 

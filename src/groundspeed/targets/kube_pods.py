@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundspeed.errors import TargetError
+from groundspeed.errors import TargetError, UnavailableError
 from groundspeed.manifests import servers, states
 from groundspeed.plan import ClusterKind
 
@@ -73,7 +73,8 @@ class ServerPods:
         """Return the pod that takes writes, once the server is ready.
 
         What is waited for is told when it changes; `nudge` is called now and then. Raises
-        TargetError where waiting does not help, and after `limit_s` with what stood in the way.
+        UnavailableError where waiting does not help, and TargetError after `limit_s` with what
+        stood in the way.
         """
         deadline_s = time.monotonic() + limit_s
         last = told = ""
@@ -84,7 +85,7 @@ class ServerPods:
             nudge()
             trouble = self.trouble()
             if trouble is not None and trouble.is_final:
-                raise self._error(trouble.message, trouble.hint)
+                raise UnavailableError(f"{self._environment.name}: {trouble.message}", trouble.hint)
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
                 raise self._late(trouble, limit_s)

@@ -105,7 +105,7 @@ class Cluster:
             found = (
                 outcomes[number - done]
                 if outcomes
-                else make_measured(SPEEDS[trial.cell.environment] + number)
+                else make_measured(SPEEDS.get(trial.cell.environment, 500.0) + number)
             )
             kept.write_raw(f"{trial.trial_id}.1.stdout", f"tps = {number}\n")
             kept.append(make_record(trial, found, number=number))

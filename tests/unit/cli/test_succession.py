@@ -8,7 +8,7 @@ import pytest
 
 from groundspeed import store
 from groundspeed.cli.succession import Succession
-from groundspeed.errors import TargetError
+from groundspeed.errors import TargetError, UnavailableError
 from groundspeed.record import Failed
 from groundspeed.store import RunStore
 from tests.examples import make_measured, make_record
@@ -29,8 +29,8 @@ def kube() -> Iterator[KubeServer]:
         yield server
 
 
-def _fail() -> None:
-    raise TargetError("the server is gone", "see its log")
+def _fail(kind: type[TargetError]) -> None:
+    raise kind("the server is gone", "see its log")
 
 
 class Runs:
@@ -47,10 +47,10 @@ class Runs:
             kept.append(make_record(trial, outcome))
         kept.close()
 
-    def goes_on_after_an_error(self) -> bool:
+    def goes_on_after_an_error(self, kind: type[TargetError] = TargetError) -> bool:
         # As servers are let go of: while the error is on its way.
         try:
-            _fail()
+            _fail(kind)
         except TargetError:
             return self.succession.goes_on()
         return False
@@ -90,6 +90,11 @@ def test_an_interrupted_run_goes_on_in_the_next_pod(run: Runs) -> None:
     run.keep(DONE)
     run.succession.interrupted()
     assert run.succession.goes_on()
+
+
+def test_where_waiting_does_not_help_no_pod_follows(run: Runs) -> None:
+    assert run.goes_on_after_an_error()
+    assert not run.goes_on_after_an_error(UnavailableError)
 
 
 def test_after_an_error_it_goes_on_as_often_as_the_job_tries(kube: KubeServer, run: Runs) -> None:
