@@ -85,6 +85,10 @@ class Lab:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # What a test that failed left; one that passed has looked that nothing is.
+        for run in (self.directory / "runs").glob("*"):
+            if self.list("configmaps", run=run.name):
+                self.groundspeed("clean", "--run", run.name, "--discard")
         self.kubectl("delete", "namespace", self.namespace, "--wait=true", check=False)
         if self._node is not None:
             for kind in ("pv", "sc"):
@@ -251,7 +255,8 @@ class Lab:
         return found - GIVEN
 
     def _is_ours(self, item: dict[str, Any]) -> bool:
-        return item["metadata"]["labels"]["groundspeed/run"] == self.run_id()
+        run = item["metadata"]["labels"]["groundspeed/run"]
+        return (self.directory / "runs" / run).exists()
 
     def wait(self, what: str, condition: Callable[[], object]) -> None:
         """Look until a condition holds."""
@@ -266,7 +271,7 @@ class Lab:
         pod = self.pod("server", environment=environment)
         name = pod["metadata"]["name"]
         titles = (
-            "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'postgres groundspeed'"
+            "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c 'postgres groundspeed'"
         )
 
         def is_busy() -> bool:
