@@ -184,7 +184,10 @@ class Lab:
         return {"local": {"node": self._node, "path": path}, "size": "1GiB"}
 
     def _make_room(self, name: str) -> None:
-        (self._volumes / name).mkdir(parents=True, exist_ok=True)
+        room = self._volumes / name
+        room.mkdir(parents=True, exist_ok=True)
+        # A kubelet that finds the device of a directory mounted elsewhere gives it to no group.
+        room.chmod(0o777)
 
     def run_id(self) -> str:
         """The one run under runs/."""
