@@ -268,20 +268,28 @@ class Lab:
             assert time.monotonic() < given_up_s, f"waited too long: {what}"
             time.sleep(0.25)
 
-    def wait_for_load(self, environment: str) -> None:
-        """Wait until the clients of a trial, three of them, work in an environment's server."""
-        # Each backend says in its title whose it is.
-        pod = self.pod("server", environment=environment)
-        name = pod["metadata"]["name"]
+    def wait_for_load(self) -> str:
+        """Wait until the clients of a trial, three of them, work in a server; gives its name."""
+        found: list[str] = []
+
+        def is_busy() -> bool:
+            found[:] = [name for name in ("one", "two") if self._client_count(name) >= CLIENTS]
+            return bool(found)
+
+        self.wait("load", is_busy)
+        return found[0]
+
+    def _client_count(self, environment: str) -> int:
+        """Count backends in the database under test; each says in its title whose it is."""
+        pods = self.list("pods", role="server", environment=environment)
+        if not pods:
+            return 0
         titles = (
             "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c 'postgres groundspeed'"
         )
-
-        def is_busy() -> bool:
-            text = self.kubectl("exec", name, "--", "sh", "-c", titles, check=False).strip()
-            return text.isdigit() and int(text) >= CLIENTS
-
-        self.wait(f"load on {environment}", is_busy)
+        name = pods[0]["metadata"]["name"]
+        text = self.kubectl("exec", name, "--", "sh", "-c", titles, check=False).strip()
+        return int(text) if text.isdigit() else 0
 
 
 def _object(
