@@ -8,23 +8,22 @@ that are put on emulated storage are run where the machine has them.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
-import groundspeed
 from groundspeed import spec
 from groundspeed.cli import main
 from groundspeed.store.losses import append_loss
+from tests.docs.shell import SHOWN, Shell, in_memory
+from tests.parallel import shared_directory
 from tests.unit.losses import loss
 
 if TYPE_CHECKING:
@@ -32,18 +31,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SHOWN = Path(__file__).parent / "shown"
-# What else a page tells the reader to type; run where the machine has it.
-ALSO_SHOWN = ("mkdir", "pg_ctl", "redis-cli")
-SMALLER = [
-    # As a whole, so that a suite that stops when it is decided gets a fixed design too.
-    *("--set", "measure={duration: 1s, repeats: 1, warm_up: 0s}"),
-    *("--set", "clients=[1]", "--set", "threads=[1]"),
-]
-# Of the suites that are shown, those of another engine carry its name.
-SMALLER_POSTGRES = ["--set", "scale=1", "--set", "workloads=[tpcb-like]"]
-# One kill of each environment; a run directory that is printed again takes no notice.
-FEWER = ["--tries", "1", "--ending", "killed"]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -58,58 +45,9 @@ def write_suites(page: Path, directory: Path) -> None:
 
 
 @pytest.fixture
-def shell() -> Iterator[Shell]:
-    # In memory: storage that is slower than a device cannot play it, and is refused.
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
-        yield Shell(Path(directory))
-
-
-class Shell:
-    """Runs command lines as a reader would type them, in a directory of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        # Files that the documentation speaks of: made up, and named as there.
-        shutil.copytree(SHOWN, directory, dirs_exist_ok=True)
-        programs = directory / "bin"
-        programs.mkdir()
-        shim = programs / "groundspeed"
-        shim.write_text(
-            "#!/bin/sh\n"
-            f'[ "$1" = run ] && set -- "$@" {shlex.join(SMALLER)} && case "$2" in\n'
-            f'  *redis*) ;; *) set -- "$@" {shlex.join(SMALLER_POSTGRES)} ;;\nesac\n'
-            f'[ "$1" = durability ] && set -- "$@" {shlex.join(FEWER)}\n'
-            f'exec {shlex.quote(sys.executable)} -m groundspeed.cli.main "$@"\n'
-        )
-        shim.chmod(0o755)
-        self.variables = {
-            **os.environ,
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "PYTHONPATH": str(Path(groundspeed.__file__).parents[1]),
-            "HOME": str(directory),
-            "GROUNDSPEED_STATE_DIR": str(directory / "state"),
-        }
-
-    def run(self, line: str) -> None:
-        program, *arguments = shlex.split(line)
-        assert program in {"groundspeed", *ALSO_SHOWN}, f"no test knows how to run {line!r}"
-        emulated = arguments[arguments.index("--") + 1] if "--" in arguments else program
-        if shutil.which(emulated, path=self.variables["PATH"]) is None:
-            return
-        if os.geteuid() == 0 and emulated in {"initdb", "pg_ctl"}:
-            # PostgreSQL does not run as root: tests/server/test_emulate_command.py sees to these.
-            return
-        done = subprocess.run(
-            ["sh", "-ec", line],
-            cwd=self.directory,
-            env=self.variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    with in_memory() as directory:
+        yield Shell(directory, shared_directory(tmp_path_factory))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -172,10 +110,9 @@ def needs_cluster(line: str) -> bool:
 def test_examples_in_help_run(shell: Shell) -> None:
     lines = [line for _, line in examples() if not needs_cluster(line)]
     # First what the others speak of: a run of the name that the examples use.
-    shell.run("groundspeed run quick --yes --out made")
-    (made,) = (shell.directory / "made").glob("*-quick")
+    shell.run("groundspeed run quick --yes")
+    (made,) = (shell.directory / "runs").glob("*-quick")
     named = {word for line in lines for word in shlex.split(line) if word.startswith("runs/2")}
-    (shell.directory / "runs").mkdir()
     for word in named:
         shutil.copytree(made, shell.directory / word)
         if "durability" in word:

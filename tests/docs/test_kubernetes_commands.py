@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.test_documentation import ROOT, SMALLER, Shell, blocks, examples, needs_cluster
+from tests.docs.shell import SMALLER, Shell
+from tests.docs.test_documentation import ROOT, blocks, examples, needs_cluster
 from tests.kube_server import KubeServer
 from tests.unit.cli.cluster import SUITE, Cluster, storage_class
 

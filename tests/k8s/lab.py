@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # So long a condition may take before the test is given up; no figure of a result.
 PATIENCE_S = 300
-# More than groundspeed has connections of its own.
 CLIENTS = 3
+# Connections of groundspeed's own in the database under test.
+OWN_CONNECTIONS = 1
 # What every namespace has without anybody's doing.
 GIVEN = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
 
@@ -273,19 +274,25 @@ class Lab:
         found: list[str] = []
 
         def is_busy() -> bool:
-            found[:] = [name for name in ("one", "two") if self._client_count(name) >= CLIENTS]
+            found[:] = [
+                name
+                for name in ("one", "two")
+                if self._backend_count(name) >= CLIENTS + OWN_CONNECTIONS
+            ]
             return bool(found)
 
         self.wait("load", is_busy)
         return found[0]
 
-    def _client_count(self, environment: str) -> int:
+    def _backend_count(self, environment: str) -> int:
         """Count backends in the database under test; each says in its title whose it is."""
         pods = self.list("pods", role="server", environment=environment)
         if not pods:
             return 0
+        # Brackets, lest the shell that looks finds itself.
         titles = (
-            "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c 'postgres groundspeed'"
+            "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'"
+            " | grep -c '[p]ostgres: .* groundspeed'"
         )
         name = pods[0]["metadata"]["name"]
         text = self.kubectl("exec", name, "--", "sh", "-c", titles, check=False).strip()

@@ -20,9 +20,10 @@ Pure, deterministic: no input, no output, no wording.
 from __future__ import annotations
 
 import math
-from copy import deepcopy
-from functools import lru_cache
+from copy import copy
+from functools import cache, lru_cache
 from itertools import pairwise
+from operator import mul, sub
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class RateSearch:
     def __init__(self, rung_count: int, step_ratio: float) -> None:
         """Begin without a slice; `step_ratio` as that of the ladder."""
         self._rung_count = rung_count
-        self._breaks = tuple(tuple(_breaking(*shape, rung_count)) for shape in _SHAPES)
+        self._breaks = _breaks_by_rung(rung_count)
         prior = _prior(rung_count, step_ratio)
         self._weights = [[w / len(_SHAPES) for w in prior] for _ in _SHAPES]
         self._stake_log = [0.0] * (rung_count + 1)
@@ -110,16 +111,19 @@ class RateSearch:
 
     def copy(self) -> RateSearch:
         """Make another search that has seen the same and goes its own way."""
-        return deepcopy(self)
+        other = copy(self)
+        other._weights = [list(row) for row in self._weights]
+        other._stake_log = list(self._stake_log)
+        return other
 
     def see(self, rung: int, *, holds: bool) -> None:
         """Take the outcome of a slice at a rung."""
         breaking = self.breaking_ratio(rung)
         self._bet(rung, breaking, holds=holds)
-        for row, chances in zip(self._weights, self._breaks, strict=True):
-            for place in range(self._rung_count + 1):
-                chance = chances[rung - place]
-                row[place] *= 1 - chance if holds else chance
+        for number, chances in enumerate(self._breaks[rung]):
+            row = self._weights[number]
+            broken = list(map(mul, row, chances))
+            self._weights[number] = list(map(sub, row, broken)) if holds else broken
         total = math.fsum(map(math.fsum, self._weights))
         self._weights = [[weight / total for weight in row] for row in self._weights]
         self._seen_count += 1
@@ -137,9 +141,8 @@ class RateSearch:
     def breaking_ratio(self, rung: int) -> float:
         """Foretell by the working model how likely a slice at a rung breaks."""
         return math.fsum(
-            weight * chances[rung - place]
-            for row, chances in zip(self._weights, self._breaks, strict=True)
-            for place, weight in enumerate(row)
+            sum(map(mul, row, chances))
+            for row, chances in zip(self._weights, self._breaks[rung], strict=True)
         )
 
     def bracket(self, error_ratio: float) -> Bracket | None:
@@ -220,13 +223,24 @@ class RateSearch:
         return iter(range(min(median, self._rung_count - 1), max(left[0], 0) - 1, -1))
 
 
-def _breaking(scale_rungs: float, lapse_ratio: float, rung_count: int) -> Iterator[float]:
-    """List how likely a slice breaks by rung - place; negative ones as Python counts them."""
-    for index in range(2 * rung_count + 2):
-        distance = index if index <= rung_count else index - (2 * rung_count + 2)
-        # C is in the middle between the rung of its place and the one below it.
-        share = math.erfc(-(distance + 0.5) / scale_rungs / math.sqrt(2)) / 2
-        yield lapse_ratio + (1 - 2 * lapse_ratio) * share
+# By rung, by shape, by place; the same for every search on a ladder of as many rungs.
+@cache
+def _breaks_by_rung(rung_count: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """List how likely a slice breaks."""
+    return tuple(
+        tuple(
+            tuple(_breaking(*shape, rung - place) for place in range(rung_count + 1))
+            for shape in _SHAPES
+        )
+        for rung in range(rung_count)
+    )
+
+
+def _breaking(scale_rungs: float, lapse_ratio: float, distance: int) -> float:
+    """Say how likely a slice breaks so many rungs above a place, or below it."""
+    # C is in the middle between the rung of its place and the one below it.
+    share = math.erfc(-(distance + 0.5) / scale_rungs / math.sqrt(2)) / 2
+    return lapse_ratio + (1 - 2 * lapse_ratio) * share
 
 
 def _prior(rung_count: int, step_ratio: float) -> list[float]:

@@ -79,11 +79,19 @@ class Client:
 
     def try_asking(self, *parts: bytes | str | int) -> Reply:
         """Send a request and return its reply, an error among them. Raises TargetError."""
-        (reply,) = self.ask_many((parts,))
+        (reply,) = self._exchange((parts,))
         return reply
 
-    def ask_many(self, requests: tuple[tuple[bytes | str | int, ...], ...]) -> tuple[Reply, ...]:
-        """Send requests at once, few enough for the buffers of a socket. Raises TargetError."""
+    def do_all(self, requests: tuple[tuple[bytes | str | int, ...], ...]) -> None:
+        """Send requests at once, with replies that fit the buffers of a socket.
+
+        Raises RefusedError for the first one that is refused.
+        """
+        for reply in self._exchange(requests):
+            if isinstance(reply, ErrorReply):
+                raise RefusedError(reply)
+
+    def _exchange(self, requests: tuple[tuple[bytes | str | int, ...], ...]) -> tuple[Reply, ...]:
         try:
             self.socket.sendall(b"".join(resp.encode(*parts) for parts in requests))
             return tuple(self._reply() for _ in requests)

@@ -6,15 +6,14 @@ output (tests/conftest.py) is made of the properties of the tests' reports.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from groundspeed.analyse.diagnosis import Bottleneck
+from tests.parallel import shared_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     import pytest
 
@@ -39,14 +38,10 @@ def note(
 ) -> None:
     """Keep one case in the report of its test, and in the file of this run of pytest."""
     record_property(PROPERTY, [provoked_name(case), named.value])
-    path = _shared(tmp_path_factory.getbasetemp()) / FILE
+    path = shared_directory(tmp_path_factory) / FILE
     # One short write at the end of the file: processes do not tear each other's lines.
     with path.open("a", encoding="utf-8") as file:
         file.write(f"{provoked_name(case)}\t{named.value}\t{case.name}\n")
-
-
-def _shared(directory: Path) -> Path:
-    return directory.parent if "PYTEST_XDIST_WORKER" in os.environ else directory
 
 
 def table(pairs: Iterable[tuple[str, str]]) -> list[str]:
