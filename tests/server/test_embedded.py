@@ -115,7 +115,8 @@ def assert_agrees(record: Record, run_dir: Path) -> None:
     assert outcome.tps_per_s == report.tps_per_s
     assert outcome.transaction_count == report.transaction_count
     seconds = store.read_run(run_dir).seconds[record.trial.trial_id]
-    assert sum(row.count for row in seconds) == outcome.histogram.count
+    # What is in no second is in a caution, whose name this shows.
+    assert sum(row.count for row in seconds) == outcome.histogram.count, record.cautions
     if outcome.log_sampling_ratio < 1:
         return
     assert outcome.histogram.count == outcome.transaction_count

@@ -259,7 +259,9 @@ def crash(place: Place) -> tuple[Path, Path, Callable[[], None]]:
     run_dir = place.new_run(made)
     with driven(traced(run_dir), place.root) as run:
         run.wait_for("phase measure")
-        run.wait_for("progress")
+        # Each is a second of its load.
+        for _ in range(3):
+            run.wait_for("progress")
         run.process.send_signal(signal.SIGSTOP)
         (postmaster,) = leftovers.servers_of(run_dir.name)
         pids = [postmaster, *leftovers.children_of(postmaster)]
@@ -320,7 +322,8 @@ def test_a_crash_under_load_loses_nothing_and_leaves_nothing(place: Place) -> No
         os.chown(socket, user.uid, user.gid)
     accounts, tellers, branches, history, count = balances(data, socket)
     assert accounts == tellers == branches == history
-    assert int(str(count)) > 100
+    # A few of each client, however busy the machine is.
+    assert int(str(count)) > 50
     assert_swept()
 
 

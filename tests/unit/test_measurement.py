@@ -224,6 +224,7 @@ def test_failed_transactions_are_told_with_their_share() -> None:
     [
         ({"malformed": 3}, "malformed-log"),
         ({"out_of_range": 3}, "clock-jump"),
+        ({"late": 3}, "late-log"),
         ({"punch_failures": 1}, "log-memory"),
     ],
 )

@@ -129,6 +129,12 @@ def _log_cautions(
             message=f"{log.out_of_range} transactions carry times outside the trial: the wall clock"
             " jumped; per-second series are incomplete, totals are not",
         )
+    if log.late:
+        yield Caution(
+            code="late-log",
+            message=f"{log.late} transactions came into the log after their second was told:"
+            " per-second series are incomplete, totals are not",
+        )
     if log.punch_failures:
         yield Caution(
             code="log-memory",

@@ -111,21 +111,23 @@ class RateSearch:
 
     def copy(self) -> RateSearch:
         """Make another search that has seen the same and goes its own way."""
-        other = copy(self)
-        other._weights = [list(row) for row in self._weights]
-        other._stake_log = list(self._stake_log)
-        return other
+        # What is seen makes new lists and changes none.
+        return copy(self)
 
     def see(self, rung: int, *, holds: bool) -> None:
         """Take the outcome of a slice at a rung."""
         breaking = self.breaking_ratio(rung)
         self._bet(rung, breaking, holds=holds)
-        for number, chances in enumerate(self._breaks[rung]):
-            row = self._weights[number]
-            broken = list(map(mul, row, chances))
-            self._weights[number] = list(map(sub, row, broken)) if holds else broken
-        total = math.fsum(map(math.fsum, self._weights))
-        self._weights = [[weight / total for weight in row] for row in self._weights]
+        rows = self._weights
+        broken = [
+            list(map(mul, row, chances))
+            for row, chances in zip(rows, self._breaks[rung], strict=True)
+        ]
+        left = broken
+        if holds:
+            left = [list(map(sub, *pair)) for pair in zip(rows, broken, strict=True)]
+        total = math.fsum(map(math.fsum, left))
+        self._weights = [[weight / total for weight in row] for row in left]
         self._seen_count += 1
 
     def _bet(self, rung: int, breaking: float, *, holds: bool) -> None:
@@ -134,9 +136,11 @@ class RateSearch:
             return
         gain = math.log(2 * (1 - breaking if holds else breaking))
         # Forecast to break: fair money only for those that say the rung is below C.
-        below = range(rung + 1, self._rung_count + 1)
-        for place in below if breaking > _EVEN else range(rung + 1):
-            self._stake_log[place] += gain
+        is_below = breaking > _EVEN
+        self._stake_log = [
+            stake + gain if (place > rung) is is_below else stake
+            for place, stake in enumerate(self._stake_log)
+        ]
 
     def breaking_ratio(self, rung: int) -> float:
         """Foretell by the working model how likely a slice at a rung breaks."""
