@@ -103,6 +103,10 @@ class Watch:
             for pid in (maker, *children_of(maker)):
                 self.shared_memory |= shared_memory_of(pid)
 
+    def leases_of(self, pid: int) -> list[Path]:
+        """The leases that a process of the run took."""
+        return [p for p in leases(self._state) if p.name == f"{self.run_id}.{pid}.lease"]
+
     def left(self) -> list[str]:
         """A line for each thing of the run that is still there."""
         lines = [f"process {pid}: {cmdline}" for pid, cmdline in processes_of(self.run_id)]

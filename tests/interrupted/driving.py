@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tests import leftovers, small_runs
@@ -132,6 +133,18 @@ def traced(run_dir: Path) -> list[str]:
 
 def command(*arguments: str | Path) -> list[str]:
     return ["-m", "groundspeed.cli.main", *map(str, arguments)]
+
+
+def wait_until_free(lease: Path) -> None:
+    """Wait until nobody holds a lease: a child that was just forked does, until it is a program."""
+    deadline_s = time.monotonic() + _LIMIT_S
+    with lease.open("rb") as file:
+        while time.monotonic() < deadline_s:
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            time.sleep(_POLL_S)
+    raise AssertionError(f"{lease} is still held")
 
 
 def wait_until_gone(pid: int) -> None:

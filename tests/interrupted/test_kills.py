@@ -18,7 +18,14 @@ from groundspeed.cli import session
 from groundspeed.errors import ExitCode
 from groundspeed.record import Failed, Measured
 from tests import leftovers, small_runs
-from tests.interrupted.driving import Driven, command, driven, traced, wait_until_gone
+from tests.interrupted.driving import (
+    Driven,
+    command,
+    driven,
+    traced,
+    wait_until_free,
+    wait_until_gone,
+)
 from tests.server.given import serve
 from tests.small_runs import embedded, plan_of, suite_of
 
@@ -40,6 +47,8 @@ def kill(run: Driven, watch: Watch) -> None:
     watch.look()
     run.process.kill()
     run.process.wait()
+    for lease in watch.leases_of(run.pid):
+        wait_until_free(lease)
 
 
 def next_command() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _START_LIMIT_S = 600.0
 _POLL_S = 0.005
 _STOP_PATIENCE_S = 60.0
+_ENDED_S = 1.0
 # "4711:M 20 Nov 2026 19:57:26.123 # what": the process, its role, the time, and how grave it is.
 _LOG_LINE = re.compile(r"\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ (?P<level>.) (?P<text>.*)")
 # Said at the level of warnings on every start, of the machine or of nothing at all.
@@ -148,13 +149,23 @@ class RedisProcess:
         except OSError:
             data = b""
         told = telling_line(data.decode(errors="backslashreplace"))
-        code = None if self._process is None else self._process.poll()
+        code = self._exit_code()
         if code is None or code >= 0:
             return told or "it left no log"
         name = signal.Signals(-code).name
         if -code == signal.SIGKILL:
             name += ", as the kernel does when memory runs out"
         return f"it was killed by {name}" + (f" ({told})" if told else "")
+
+    def _exit_code(self) -> int | None:
+        """Say how it ended; None for one that lives, or was never there."""
+        if self._process is None:
+            return None
+        try:
+            # It stops to answer a moment before the kernel says how it ended.
+            return self._process.wait(_ENDED_S)
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def telling_line(log: str) -> str:
