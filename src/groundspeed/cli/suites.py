@@ -8,12 +8,11 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psycopg import conninfo
-
 from groundspeed import __version__, plan, presets, spec
 from groundspeed.cli import profile_files
 from groundspeed.cli.suite_published import check_published
 from groundspeed.errors import SpecError
+from groundspeed.spec import conninfo
 from groundspeed.storage import encode
 from groundspeed.tools import engines
 from groundspeed.tools.engine_ask import EngineAsk
@@ -158,7 +157,7 @@ def expected_conninfo(planned: plan.Plan, environment: plan.EnvironmentPlan) -> 
         return engines.find(planned.engine).own_address
     if planned.engine != plan.POSTGRES:
         return environment.dsn
-    return conninfo.make_conninfo(environment.dsn, dbname="groundspeed")
+    return conninfo.made_of(environment.dsn, dbname="groundspeed")
 
 
 def _inline_password(source: str, environment: plan.EnvironmentPlan) -> str | None:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import yaml
-from psycopg import conninfo
-from psycopg import errors as psycopg_errors
 from pydantic import ValidationError
 
 from groundspeed.errors import SpecError
+from groundspeed.spec import conninfo
 from groundspeed.spec.complaints import complaints
 from groundspeed.spec.models import Suite
 
@@ -94,8 +93,8 @@ def _holds_password(value: object) -> bool:
 
 def _dsn_keys(dsn: str) -> Iterable[str]:
     try:
-        return conninfo.conninfo_to_dict(dsn)
-    except psycopg_errors.ProgrammingError:
+        return conninfo.parameters_of(dsn)
+    except ValueError:
         # The URL of another engine's server.
         return () if urlsplit(dsn).password is None else ("password",)
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from psycopg import conninfo
-from psycopg import errors as psycopg_errors
 from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
 
+from groundspeed.spec import conninfo
 from groundspeed.spec.quantities import Size
 from groundspeed.spec.strict import Strict
 
@@ -176,9 +175,8 @@ class ServerEnvironment(Strict):
         if _is_foreign_url(data["dsn"]):
             return {**data, **_split_url(data["dsn"])}
         try:
-            parameters = conninfo.conninfo_to_dict(data["dsn"])
-        except psycopg_errors.ProgrammingError:
-            # libpq's own words may quote the password, so they are not passed on.
+            parameters = conninfo.parameters_of(data["dsn"])
+        except ValueError:
             msg = "has a dsn that libpq cannot read, write it as postgresql://user@host:5432/"
             raise ValueError(msg) from None
         if "sslpassword" in parameters:
@@ -187,6 +185,6 @@ class ServerEnvironment(Strict):
         password = parameters.pop("password", None)
         return {
             **data,
-            "dsn": conninfo.make_conninfo("", **parameters),
+            "dsn": conninfo.made_of(**parameters),
             "password": None if password is None else SecretStr(str(password)),
         }
