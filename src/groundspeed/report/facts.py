@@ -112,9 +112,9 @@ def _imported(sources: Sequence[Imported]) -> Iterable[tuple[str, str]]:
 def _storage(storage: StorageFacts) -> Iterable[tuple[str, str]]:
     yield "storage", f"{storage.label} (emulated)" if storage.emulated else storage.label
     yield "path", storage.path
-    yield "filesystem", storage.filesystem
-    yield "device", storage.device
-    yield "mount options", storage.mount_options
+    yield "filesystem", storage.filesystem or NOTHING
+    yield "device", storage.device or NOTHING
+    yield "mount options", storage.mount_options or NOTHING
     if storage.memory_bytes is not None and storage.cache_bytes is not None:
         assumed = " (assumed: that of the machine)" if storage.memory_assumed else ""
         yield "emulated memory", f"{format_bytes(storage.memory_bytes)}{assumed}"
