@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groundspeed.errors import TargetError
+from groundspeed.targets import redis_keys
+from groundspeed.targets.redis_client import Address
+from groundspeed.targets.redis_keys import KeySpace, Load
 from groundspeed.targets.redis_preload import key_name, preload
 from groundspeed.tools import redis_info, redis_server, resp
 from groundspeed.tools.redis_server import Mode, Persistence, Place
@@ -139,6 +142,44 @@ def test_a_full_memory_is_told_in_the_servers_words(directory: Path) -> None:
     try:
         with pytest.raises(TargetError, match="OOM command not allowed"):
             filled(server, 100, 180_000)
+    finally:
+        server.kill()
+
+
+def read_by(server: Server, key_count: int, payload_bytes: int) -> int:
+    load = Load(
+        spaces=(KeySpace(prefix="key:", count=key_count),),
+        payload_bytes=payload_bytes,
+        reads_values=True,
+    )
+    return redis_keys.seed(Address(url=f"unix://{server.socket}"), load)
+
+
+# Fewer than a batch holds, more, and values of which few fit into one.
+@pytest.mark.parametrize(("key_count", "payload_bytes"), [(5, 100), (2500, 100), (30, 180_000)])
+def test_keys_that_will_be_read_are_made_where_they_are_missing(
+    directory: Path, key_count: int, payload_bytes: int
+) -> None:
+    server = Server(directory, Mode.AOF_ALWAYS)
+    try:
+        kept, lost = key_name(key_count - 1), key_name(key_count - 2)
+        server.ask("SET", kept, "mine")
+        assert read_by(server, key_count, payload_bytes) == key_count - 1
+        assert server.ask("DBSIZE") == key_count
+        assert server.ask("GET", kept) == b"mine"
+        assert server.ask("STRLEN", lost) == payload_bytes
+        server.ask("DEL", lost)
+        assert read_by(server, key_count, payload_bytes) == 1
+        assert read_by(server, key_count, payload_bytes) == 0
+    finally:
+        server.kill()
+
+
+def test_a_key_that_is_refused_is_told_of(directory: Path) -> None:
+    server = Server(directory, Mode.NONE, maxmemory="4mb")
+    try:
+        with pytest.raises(TargetError, match="OOM command not allowed"):
+            read_by(server, 100, 180_000)
     finally:
         server.kill()
 

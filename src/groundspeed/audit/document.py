@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import msgspec
@@ -69,10 +70,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     def says(self, *patterns: str) -> bool:
         """Tell whether any of the regular expressions occurs anywhere, in any case."""
-        from re import IGNORECASE, search  # noqa: PLC0415 - one use
-
         return any(
-            search(pattern, text, IGNORECASE) for pattern in patterns for _, text in self.verbatim
+            re.search(pattern, text, re.IGNORECASE)
+            for pattern in patterns
+            for _, text in self.verbatim
         )
 
 
