@@ -162,7 +162,7 @@ class RedisProcess:
         if self._process is None:
             return None
         try:
-            # It stops to answer a moment before the kernel says how it ended.
+            # It stops answering a moment before the kernel says how it ended.
             return self._process.wait(_ENDED_S)
         except subprocess.TimeoutExpired:
             return None
